@@ -1,0 +1,57 @@
+// The direction of imports, one rule a room, each with its reason. `allowed` lists what a room may import of ours.
+const base = '^src/(errors|clock|secret-bytes)\\.ts$';
+const rooms = {
+  names: { may: [], why: 'a name is judged by its bytes alone' },
+  policy: { may: ['names'], why: 'a decision depends on names and rules, not on how they arrive' },
+  x509: { may: ['names'], why: 'certificates know names, not pools, policies or wires' },
+  pool: { may: ['names', 'x509'], why: 'a pool is certificates with a lifecycle' },
+  mint: { may: ['names', 'policy', 'x509', 'pool'], why: 'minting joins a policy, a pool and the encoder' },
+  sds: { may: ['names', 'mint', 'settings', 'observe'], why: 'the protocol asks a minter and knows no certificate' },
+  bootstrap: { may: ['names', 'policy', 'settings'], why: 'the generator is pure: a spec in, files out' },
+  envoy: { may: ['names', 'policy', 'bootstrap', 'settings', 'observe'], why: 'the process runner knows files, not certificates' },
+  transport: { may: ['names', 'x509', 'settings', 'observe'], why: 'a connection is keyed by origin and trust, nothing else' },
+  projection: { may: ['names', 'x509', 'kube', 'settings', 'observe'], why: 'writers know bundles, not their backends' },
+  probe: { may: ['names', 'x509', 'transport', 'settings', 'observe'], why: 'the probe stands where an actor stands' },
+  settings: { may: ['names', 'policy'], why: 'the spec is what every parser produces, so it knows no edge' },
+  observe: { may: ['names', 'policy', 'settings'], why: 'watching must not pull in what it watches' },
+  cli: { may: Object.keys({ names: 0, policy: 0, x509: 0, pool: 0, mint: 0, sds: 0, bootstrap: 0, envoy: 0, transport: 0, projection: 0, probe: 0, settings: 0, observe: 0 }), why: 'the commands compose and nobody imports them' },
+};
+
+const doors = {
+  '@grpc/grpc-js': 'sds',
+  undici: 'transport',
+  'node-forge': 'x509',
+  'lru-cache': 'mint',
+  pino: 'observe',
+  'prom-client': 'observe',
+  commander: 'cli',
+};
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycle', comment: 'a cycle hides which file promises what', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'base-imports-nothing', comment: 'errors, clock and secret-bytes stand under every room', severity: 'error', from: { path: base }, to: { path: '^src/' } },
+    { name: 'nobody-imports-main', comment: 'main only picks a command', severity: 'error', from: {}, to: { path: '^src/main\\.ts$' } },
+    { name: 'src-imports-no-test', comment: 'the product does not need its tests', severity: 'error', from: { path: '^src/' }, to: { path: '^test/' } },
+    ...Object.entries(rooms).map(([room, { may, why }]) => ({
+      name: `${room}-imports-one-way`,
+      comment: why,
+      severity: 'error',
+      from: { path: `^src/${room}/` },
+      to: { path: '^src/', pathNot: [base, `^src/(${[room, ...may].join('|')})/`] },
+    })),
+    ...Object.entries(doors).map(([name, room]) => ({
+      name: `one-door-${name.replace(/[@/]/g, '')}`,
+      comment: `${name} is imported in ${room}/ only, so that it can be replaced in one room`,
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/${room}/` },
+      to: { path: `node_modules/${name}/` },
+    })),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
+  },
+};

@@ -1,0 +1,67 @@
+// Time as an argument: pure code gets an EpochMs, edges get a Clock, tests inject a fake one. Must not know any room.
+
+declare const epochMs: unique symbol;
+declare const durationMs: unique symbol;
+
+/** milliseconds since 1970-01-01T00:00:00Z */
+export type EpochMs = number & { readonly [epochMs]: true };
+/** a length of time in milliseconds */
+export type DurationMs = number & { readonly [durationMs]: true };
+
+export type Timer = { cancel(): void };
+
+export interface Clock {
+  /** wall time; the only one to compare with notBefore and notAfter */
+  now(): EpochMs;
+  /** time that never goes backwards, for durations and rates */
+  monotonic(): DurationMs;
+  /** calls `run` once after `delay`; the timer does not keep the process alive */
+  after(delay: DurationMs, run: () => void): Timer;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now() as EpochMs,
+  monotonic: () => performance.now() as DurationMs,
+  after: (delay, run) => {
+    const handle = setTimeout(run, delay);
+    handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+export function epoch(ms: number): EpochMs {
+  return ms as EpochMs;
+}
+
+export function millis(ms: number): DurationMs {
+  return ms as DurationMs;
+}
+
+export function seconds(count: number): DurationMs {
+  return (count * 1000) as DurationMs;
+}
+
+export function minutes(count: number): DurationMs {
+  return (count * 60_000) as DurationMs;
+}
+
+export function hours(count: number): DurationMs {
+  return (count * 3_600_000) as DurationMs;
+}
+
+export function days(count: number): DurationMs {
+  return (count * 86_400_000) as DurationMs;
+}
+
+export function plus(at: EpochMs, span: DurationMs): EpochMs {
+  return (at + span) as EpochMs;
+}
+
+export function minus(at: EpochMs, span: DurationMs): EpochMs {
+  return (at - span) as EpochMs;
+}
+
+/** from `earlier` to `later`; negative when they are the other way round */
+export function between(earlier: EpochMs, later: EpochMs): DurationMs {
+  return (later - earlier) as DurationMs;
+}

@@ -1,0 +1,47 @@
+// GatewaySpec: the one value that flags, a policy file and an EgressGateway object all parse into (design decision 15).
+// Everything in it is parsed and checked; the generator of Envoy's files takes it as it is.
+import type { Cidr, HostName, IpAddress } from '../names/name-types.ts';
+import type { Policy } from '../policy/policy-types.ts';
+
+export type ListenAddress = { readonly address: IpAddress; readonly port: number };
+
+/** `--resolve HOST:PORT:ADDRESS`, as curl has it: the name stays in SNI, Host and verification */
+export type ResolveOverride = { readonly host: HostName; readonly port: number; readonly address: IpAddress };
+
+export type GatewaySpec = {
+  readonly listen: ListenAddress;
+  /** who may connect; empty means loopback only, which `listen` must then be */
+  readonly allowFrom: readonly Cidr[];
+  readonly policy: Policy;
+  readonly resolve: readonly ResolveOverride[];
+  /** exceptions to the destination guard */
+  readonly allowDestinations: readonly Cidr[];
+  /** DNS servers for origins; empty means the system's own */
+  readonly dnsServers: readonly ListenAddress[];
+  readonly limits: GatewayLimits;
+  readonly paths: GatewayPaths;
+  readonly selfCheck: SelfCheckOrigin;
+};
+
+export type GatewayLimits = {
+  readonly maxConnections: number;
+  readonly maxHeapBytes: number;
+};
+
+/** absolute paths, as Envoy sees them */
+export type GatewayPaths = {
+  readonly sdsSocket: string;
+  readonly adminSocket: string;
+  readonly accessLog: string;
+  /** folder of the rendered files: bootstrap.yaml, policy.json, resolve.json, origin-roots.json */
+  readonly renderedDir: string;
+  /** folder with `roots.pem`, what origins are verified with; never the gateway's own CA */
+  readonly originRootsDir: string;
+};
+
+/** the built-in origin of the self-check: reached only under its own name, verified with its own CA */
+export type SelfCheckOrigin = {
+  readonly host: HostName;
+  readonly socketPath: string;
+  readonly caFile: string;
+};
