@@ -1,0 +1,91 @@
+// The errors of the commands themselves: the state folder, its lock, choices that exclude each other.
+import { errorSlice, exitCodes } from '../errors.ts';
+
+export const cliErrors = errorSlice({
+  'state-folder-unusable': {
+    message: 'the state folder {folder} cannot be used: {detail}',
+    remedy: 'give another folder with --state, or make it yours and writable',
+    exitCode: exitCodes.environment,
+  },
+  'state-folder-open': {
+    message: 'the state folder {folder} can be read by others (mode {mode})',
+    remedy: 'it holds a CA key: run `chmod 700 {folder}`, and make a new pool if somebody may have read it',
+    exitCode: exitCodes.environment,
+  },
+  'state-schema-unknown': {
+    message: 'the state folder {folder} was written by another version of leafgate (schema {found}, this one reads {known})',
+    remedy: 'use the version that wrote it, or give another folder with --state',
+    exitCode: exitCodes.environment,
+  },
+  'state-locked': {
+    message: 'a gateway is already running on the state folder {folder} (process {pid})',
+    remedy: 'use it with `leafgate run -- COMMAND`, stop it, or give another folder with --state',
+    exitCode: exitCodes.environment,
+  },
+  'state-pool-missing': {
+    message: 'the state folder {folder} had a CA pool and has none now ({file})',
+    remedy:
+      'put the file back, or remove the folder to start anew with another CA, which no client trusts yet: it is never re-created by itself',
+    exitCode: exitCodes.environment,
+  },
+  'run-options-ignored': {
+    message: 'a gateway (process {pid}) is already running on this state folder, so {options} would have no effect',
+    remedy: 'leave the options out, stop that gateway, or give another folder with --state',
+    exitCode: exitCodes.usage,
+  },
+  'run-command-not-found': {
+    message: 'the command {command} cannot be started: {detail}',
+    remedy: 'check its name and PATH',
+    exitCode: exitCodes.usage,
+  },
+  'listen-needs-allow-from': {
+    message: '--listen {address} can be reached from other machines',
+    remedy: 'say who may use the gateway with --allow-from CIDR (repeat it for more), or listen on 127.0.0.1',
+    exitCode: exitCodes.usage,
+  },
+  'mint-choice-missing': {
+    message: 'nothing says which names may be minted',
+    remedy: 'give --allow HOST (repeat it for more; *.example.com for all below), or --allow-any for every name',
+    exitCode: exitCodes.usage,
+  },
+  'mint-choice-twice': {
+    message: '--allow and --allow-any exclude each other',
+    remedy: 'give one of them',
+    exitCode: exitCodes.usage,
+  },
+  'sds-listen-not-a-socket': {
+    message: '--listen {value} is not unix:PATH',
+    remedy: 'give the path of a unix socket, for example unix:/run/leafgate/sds.sock',
+    exitCode: exitCodes.usage,
+  },
+  'socket-path-too-long': {
+    message: 'the socket path {path} has {bytes} bytes; the system allows {most}',
+    remedy: 'give a shorter path',
+    exitCode: exitCodes.usage,
+  },
+  'origin-ca-unreadable': {
+    message: '--origin-ca {file} cannot be read: {detail}',
+    remedy: 'give a PEM file with the certificates of the CAs that the origins use',
+    exitCode: exitCodes.usage,
+  },
+  'origin-ca-is-gateway': {
+    message: '--origin-ca {file} holds a CA of this gateway',
+    remedy: 'take it out: the gateway must never accept an origin that its own CA signed',
+    exitCode: exitCodes.usage,
+  },
+  'self-check-failed': {
+    message: 'the self-check failed: {detail}',
+    remedy: 'run again with --verbose to see what Envoy says',
+    exitCode: exitCodes.failed,
+  },
+  'envoy-ended': {
+    message: 'Envoy ended by itself ({detail})',
+    remedy: 'look at its last lines above; start the gateway again',
+    exitCode: exitCodes.failed,
+  },
+  'usage': {
+    message: '{detail}',
+    remedy: 'see `leafgate {command}--help`',
+    exitCode: exitCodes.usage,
+  },
+});

@@ -1,0 +1,149 @@
+// The state folder of `up` and `run`: one CA pool, made once, and what a running gateway writes. Its schema version
+// keeps another version of leafgate from misreading it. Must not know what runs on it.
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import { millis } from '../clock.ts';
+import { createPool } from '../pool/create-pool.ts';
+import { writeNewPoolFile } from '../pool/write-pool-file.ts';
+import { cliErrors } from './cli-errors.ts';
+import type { StateLock } from './state-lock.ts';
+import { takeLock } from './state-lock.ts';
+import { writeFileAtomically } from './write-file.ts';
+
+/** raised when a file of the folder changes its meaning; an older or newer leafgate then refuses the folder */
+const schemaVersion = 1;
+
+const stateSchema = z.object({ schema: z.int() });
+
+export type StateFolder = {
+  readonly folder: string;
+  readonly poolFile: string;
+  /** held by `up` for as long as it runs */
+  readonly lockFile: string;
+  /** what `run` reads to find a running gateway */
+  readonly gatewayFile: string;
+  /** where `up` keeps what its gateway writes */
+  readonly gatewayDir: string;
+};
+
+type Environment = { readonly [name: string]: string | undefined };
+
+/** `--state`, else `$XDG_STATE_HOME/leafgate`, else `~/.local/state/leafgate` (XDG Base Directory Specification). */
+export function stateFolderPath(option: string | undefined, env: Environment): string {
+  if (option !== undefined) return resolve(option);
+  const stateHome = env['XDG_STATE_HOME'];
+  const base = stateHome !== undefined && stateHome.startsWith('/') ? stateHome : join(homedir(), '.local', 'state');
+  return join(base, 'leafgate');
+}
+
+export type OpenedState = { readonly state: StateFolder; readonly poolCreated: boolean };
+
+/**
+ * Opens the folder, making it and its pool on the first use. A pool that was there and is gone is an error: a new CA
+ * made in silence would break every client that trusted the old one.
+ * @throws state-folder-unusable, state-folder-open, state-schema-unknown, state-pool-missing
+ */
+export async function openStateFolder(folder: string, clock: Clock): Promise<OpenedState> {
+  const state = statePaths(folder);
+  makePrivateFolder(folder);
+  const setup = await takeSetupLock(join(folder, 'setup.lock'), folder, clock);
+  try {
+    return { state, poolCreated: ensurePool(state, clock) };
+  } finally {
+    setup.release();
+  }
+}
+
+function statePaths(folder: string): StateFolder {
+  return {
+    folder,
+    poolFile: join(folder, 'pool.json'),
+    lockFile: join(folder, 'gateway.lock'),
+    gatewayFile: join(folder, 'gateway.json'),
+    gatewayDir: join(folder, 'gateway'),
+  };
+}
+
+function makePrivateFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const mode = statSync(folder).mode & 0o777;
+    if (isOurs(folder)) {
+      if ((mode & 0o077) !== 0) throw cliErrors.error('state-folder-open', { folder, mode: mode.toString(8) });
+    } else if (readdirSync(folder).some((name) => !name.startsWith('setup.lock'))) {
+      throw cliErrors.error('state-folder-unusable', { folder, detail: 'it has files that leafgate did not write' });
+    } else {
+      chmodSync(folder, 0o700);
+    }
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+}
+
+function isOurs(folder: string): boolean {
+  return existsSync(join(folder, 'state.json')) || existsSync(join(folder, 'pool.json'));
+}
+
+function ensurePool(state: StateFolder, clock: Clock): boolean {
+  const stateFile = join(state.folder, 'state.json');
+  const isKnown = existsSync(stateFile);
+  if (isKnown) checkSchema(state.folder, stateFile);
+  if (existsSync(state.poolFile)) {
+    if (!isKnown) writeStateFile(stateFile);
+    return false;
+  }
+  if (isKnown) throw cliErrors.error('state-pool-missing', { folder: state.folder, file: state.poolFile });
+  writeNewPoolFile(state.poolFile, createPool({ now: clock.now(), randomBytes: (count) => randomBytes(count) }));
+  writeStateFile(stateFile);
+  return true;
+}
+
+function checkSchema(folder: string, stateFile: string): void {
+  let found = 'unreadable';
+  try {
+    const parsed = stateSchema.safeParse(JSON.parse(readFileSync(stateFile, 'utf8')));
+    if (parsed.success) found = String(parsed.data.schema);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw unusable(folder, error);
+  }
+  if (found !== String(schemaVersion)) {
+    throw cliErrors.error('state-schema-unknown', { folder, found, known: schemaVersion });
+  }
+}
+
+function writeStateFile(path: string): void {
+  writeFileAtomically(path, `${JSON.stringify({ schema: schemaVersion })}\n`, 0o600);
+}
+
+/** two first starts at once: the second waits for the first to finish its set-up, which takes milliseconds */
+const setupWaitMs = millis(10_000);
+const setupPollMs = millis(20);
+
+async function takeSetupLock(path: string, folder: string, clock: Clock): Promise<StateLock> {
+  const giveUpAt = clock.monotonic() + setupWaitMs;
+  for (;;) {
+    const attempt = tryLock(path, folder);
+    if (attempt.kind === 'held') return attempt.lock;
+    if (clock.monotonic() > giveUpAt) {
+      throw cliErrors.error('state-folder-unusable', { folder, detail: `process ${attempt.holder.pid} holds its set-up lock` });
+    }
+    await new Promise<void>((done) => setTimeout(done, setupPollMs));
+  }
+}
+
+function tryLock(path: string, folder: string): ReturnType<typeof takeLock> {
+  try {
+    return takeLock(path);
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+}
+
+function unusable(folder: string, error: unknown): Error {
+  if (!(error instanceof Error) || !('syscall' in error)) return error instanceof Error ? error : new Error(String(error));
+  return cliErrors.error('state-folder-unusable', { folder, detail: error.message }, error);
+}
