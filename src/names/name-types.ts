@@ -21,6 +21,9 @@ export type ParsedName =
   | { readonly kind: 'ip'; readonly address: IpAddress }
   | { readonly kind: 'refused'; readonly reason: NameRefusal };
 
+/** A name that was not refused: what policies decide on and leaves are made for. */
+export type ValidName = Exclude<ParsedName, { readonly kind: 'refused' }>;
+
 export type NameRefusal = 'empty' | 'too-long' | 'bad-label' | 'bad-character' | 'wildcard' | 'not-an-address';
 
 /** `example.com` exactly, or `*.example.com`: every name below it, at any depth, but not `example.com` itself. */
