@@ -1,6 +1,6 @@
 // What a policy is made of. Rules are written once and decided twice, by `decide` and by Envoy from the generated
 // filter; a property test holds the two equal.
-import type { Cidr, HostPattern, IpAddress, HostName } from '../names/name-types.ts';
+import type { Cidr, HostPattern, ValidName } from '../names/name-types.ts';
 
 /** intercept: decrypt and forward; relay: forward TLS unread; tcp: forward anything unread; deny: refuse */
 export type Verdict = 'intercept' | 'relay' | 'tcp' | 'deny';
@@ -22,8 +22,7 @@ export type PolicyRule = {
 export type Policy = { readonly rules: readonly PolicyRule[]; readonly defaultVerdict: Verdict };
 
 export type PolicyQuestion = {
-  readonly host:
-    { readonly kind: 'dns'; readonly host: HostName } | { readonly kind: 'ip'; readonly address: IpAddress };
+  readonly host: ValidName;
   readonly port: number;
   readonly actor?: string;
 };
