@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	secret "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
+	"google.golang.org/grpc"
+)
+
+// askFunc waits for the answer to one name; safe to call from many goroutines.
+type askFunc func(name string) (*discovery.Resource, error)
+
+var node = &core.Node{Id: "sds-load", Cluster: "bench"}
+
+func asker(ctx context.Context, connection *grpc.ClientConn, opts options) (askFunc, error) {
+	switch opts.transport {
+	case "ads":
+		return oneStream(ctx, connection)
+	case "streams":
+		return streamPerName(ctx, connection), nil
+	default:
+		return nil, fmt.Errorf("unknown transport %q", opts.transport)
+	}
+}
+
+func streamPerName(ctx context.Context, connection *grpc.ClientConn) askFunc {
+	client := secret.NewSecretDiscoveryServiceClient(connection)
+	return func(name string) (*discovery.Resource, error) {
+		stream, err := client.DeltaSecrets(ctx)
+		if err != nil {
+			return nil, err
+		}
+		question := &discovery.DeltaDiscoveryRequest{Node: node, TypeUrl: secretType, ResourceNamesSubscribe: []string{name}}
+		if err := stream.Send(question); err != nil {
+			return nil, err
+		}
+		response, err := stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		// the stream stays open: that is what makes the name live
+		if err := stream.Send(&discovery.DeltaDiscoveryRequest{TypeUrl: secretType, ResponseNonce: response.Nonce}); err != nil {
+			return nil, err
+		}
+		return onlyResource(response)
+	}
+}
+
+func onlyResource(response *discovery.DeltaDiscoveryResponse) (*discovery.Resource, error) {
+	if len(response.Resources) != 1 {
+		return nil, fmt.Errorf("%d secrets in one response", len(response.Resources))
+	}
+	return response.Resources[0], nil
+}
+
+type adsClient struct {
+	stream  discovery.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
+	mu      sync.Mutex // sends, and the map
+	waiting map[string]chan *discovery.Resource
+	failed  chan struct{}
+	err     error
+}
+
+func oneStream(ctx context.Context, connection *grpc.ClientConn) (askFunc, error) {
+	stream, err := discovery.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client := &adsClient{stream: stream, waiting: map[string]chan *discovery.Resource{}, failed: make(chan struct{})}
+	go client.receive()
+	return client.ask, nil
+}
+
+func (c *adsClient) ask(name string) (*discovery.Resource, error) {
+	answered := make(chan *discovery.Resource, 1)
+	c.mu.Lock()
+	c.waiting[name] = answered
+	err := c.stream.Send(&discovery.DeltaDiscoveryRequest{Node: node, TypeUrl: secretType, ResourceNamesSubscribe: []string{name}})
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case resource := <-answered:
+		if resource == nil {
+			return nil, fmt.Errorf("%s was refused", name)
+		}
+		return resource, nil
+	case <-c.failed:
+		return nil, c.err
+	}
+}
+
+func (c *adsClient) receive() {
+	for {
+		response, err := c.stream.Recv()
+		if err != nil {
+			c.err = err
+			close(c.failed)
+			return
+		}
+		c.mu.Lock()
+		for _, resource := range response.Resources {
+			c.release(resource.Name, resource)
+		}
+		for _, name := range response.RemovedResources {
+			c.release(name, nil)
+		}
+		// a failed send shows as a failed receive
+		_ = c.stream.Send(&discovery.DeltaDiscoveryRequest{TypeUrl: secretType, ResponseNonce: response.Nonce})
+		c.mu.Unlock()
+	}
+}
+
+func (c *adsClient) release(name string, resource *discovery.Resource) {
+	if answered, ok := c.waiting[name]; ok {
+		delete(c.waiting, name)
+		answered <- resource
+	}
+}

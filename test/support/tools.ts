@@ -1,0 +1,105 @@
+// Where the peers of the tests are: real Envoys, Go and Python programs, the system's clients. Looks only, installs
+// nothing (install-tools.mjs does), and says why something is missing so that a skip has its reason.
+import { accessSync, constants } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'vitest';
+import { scrubbedEnvironment } from './scrubbed-environment.ts';
+
+const systemTools = ['curl', 'wget', 'git', 'openssl'] as const;
+/** made from test/support/go and test/support/go-zlint by install-tools.mjs */
+const goTools = ['sds-peer', 'sds-load', 'tls-load', 'fetch-peer', 'verify-peer', 'zlint'] as const;
+
+export type EnvoyVersion = '1.37.0' | '1.38.3' | '1.39.3' | '1.40.0';
+export type ToolName =
+  | (typeof systemTools)[number]
+  | (typeof goTools)[number]
+  | `envoy-${EnvoyVersion}`
+  /** the virtual environment with requests, httpx and cryptography */
+  | 'python'
+  /** its linter for certificates: prefix of lint_pkix_cert and the like */
+  | 'pkilint';
+
+export type FoundTool =
+  { readonly path: string; readonly missing?: never } | { readonly path?: never; readonly missing: string };
+
+const installHint = 'run `node test/support/install-tools.mjs`';
+
+export function findTool(name: ToolName): FoundTool {
+  return isOneOf(systemTools, name) ? onPath(name) : executable(toolPath(name), `${name}: ${installHint}`);
+}
+
+/** the user's cache of this project: `${XDG_CACHE_HOME:-~/.cache}/leafgate` */
+export function cacheFolder(): string {
+  const xdg = process.env['XDG_CACHE_HOME'];
+  return join(xdg === undefined || xdg === '' ? join(homedir(), '.cache') : xdg, 'leafgate');
+}
+
+/**
+ * A `describe` that needs tools: its body gets their paths. When one is missing the suite is skipped with the reason in
+ * its name, or, under LEAFGATE_TEST_FORBID_SKIPS=1, fails with it.
+ */
+export function describeWithTools<Name extends ToolName>(
+  title: string,
+  names: readonly Name[],
+  body: (paths: { readonly [name in Name]: string }) => void,
+): void {
+  const paths: { [name: string]: string } = {};
+  const missing: string[] = [];
+  for (const name of names) {
+    const found = findTool(name);
+    if (found.path === undefined) missing.push(found.missing);
+    else paths[name] = found.path;
+  }
+  if (missing.length === 0) {
+    describe(title, () => body(paths as { [name in Name]: string }));
+  } else {
+    skipWithReason(title, missing.join('; '));
+  }
+}
+
+export function skipWithReason(title: string, reason: string): void {
+  describe(title, () => {
+    if (process.env['LEAFGATE_TEST_FORBID_SKIPS'] === '1') {
+      test(`is not skipped (${reason})`, () => {
+        throw new Error(`skips are forbidden here: ${reason}`);
+      });
+    } else {
+      test.skip(`skipped: ${reason}`, () => undefined);
+    }
+  });
+}
+
+function toolPath(name: Exclude<ToolName, (typeof systemTools)[number]>): string {
+  const installed = join(cacheFolder(), 'test-tools');
+  if (name === 'python') return join(installed, 'venv', 'bin', 'python');
+  if (name === 'pkilint') return join(installed, 'venv', 'bin', 'lint_pkix_cert');
+  if (isOneOf(goTools, name)) return join(installed, 'go-bin', name);
+  const version = name.slice('envoy-'.length);
+  // 1.40.0 is what the product itself installs, so tests use that very file
+  return version === '1.40.0'
+    ? join(cacheFolder(), 'envoy', version, 'envoy')
+    : join(installed, 'envoy', version, 'envoy');
+}
+
+function onPath(name: string): FoundTool {
+  const { PATH: path = '' } = scrubbedEnvironment('/');
+  for (const folder of path.split(':')) {
+    const found = executable(join(folder, name), '');
+    if (found.path !== undefined) return found;
+  }
+  return { missing: `${name} is not on the path (${path})` };
+}
+
+function executable(path: string, missing: string): FoundTool {
+  try {
+    accessSync(path, constants.X_OK);
+    return { path };
+  } catch {
+    return { missing };
+  }
+}
+
+function isOneOf<Name extends string>(names: readonly Name[], name: string): name is Name {
+  return (names as readonly string[]).includes(name);
+}
