@@ -19,7 +19,7 @@ export type Certificate = {
   readonly native: X509Certificate;
   /** 1, 2 or 3 */
   readonly version: number;
-  /** lower-case hex, no leading 00 */
+  /** lower-case hex, no leading 00; a negative one starts with a hyphen */
   readonly serialHex: string;
   /** one line for people, RFC 4514 order not promised */
   readonly subject: string;
@@ -37,9 +37,22 @@ export type Certificate = {
   readonly subjectKeyId?: Uint8Array;
   readonly authorityKeyId?: Uint8Array;
   readonly nameConstraints?: NameConstraints;
+  readonly subjectAltName?: { readonly critical: boolean; readonly names: readonly GeneralName[] };
+  /** object identifiers of its purposes; absent means any purpose */
+  readonly extendedKeyUsage?: readonly string[];
+  /** every extension, known here or not, in its order */
+  readonly extensions: readonly { readonly id: string; readonly critical: boolean }[];
+  /** object identifier of the signature's algorithm */
+  readonly signatureAlgorithm: string;
   /** lower-case hex SHA-256 of `der` */
   readonly sha256: string;
 };
+
+/** `octets` of an address: 4 or 16; `other`: a form that this product does not read, by its tag number */
+export type GeneralName =
+  | { readonly kind: 'dns'; readonly text: string }
+  | { readonly kind: 'ip'; readonly octets: Uint8Array }
+  | { readonly kind: 'other'; readonly tagNumber: number };
 
 /** permitted and excluded subtrees that this product can check; `unsupported` holds other forms that were present */
 export type NameConstraints = {

@@ -1,0 +1,116 @@
+// PEM (RFC 7468), strict on the way in and canonical on the way out. In: blocks, empty lines and # comments, nothing
+// else, since clients read sloppy files each in its own way (one drops every CA, another keeps half). Out: LF, 64
+// columns. It must not know what a bundle is for.
+import { LeafgateError } from '../errors.ts';
+import type { Certificate, Der, Pem } from './certificate-types.ts';
+import { readCertificate } from './read-certificate.ts';
+import { x509Errors } from './x509-errors.ts';
+
+/** twice the largest system bundle seen, with room */
+const maxBundleBytes = 4 * 1024 * 1024;
+const maxBundleCertificates = 2000;
+
+export type PemBlock = { readonly label: string; readonly bytes: Uint8Array; readonly line: number };
+
+type OpenBlock = { readonly label: string; readonly line: number; readonly body: string[] };
+
+/**
+ * The certificates of a bundle, in its order. `source` names the file or setting in errors. Throws `pem-*` at the first
+ * fault: a private key, a broken or cut off block, headers, other text, an unreadable certificate, no certificate.
+ */
+export function parseCertificateBundle(text: string | Uint8Array, source: string): readonly Certificate[] {
+  if (text.length > maxBundleBytes)
+    throw x509Errors.error('pem-too-large', { source, limit: `${maxBundleBytes} bytes` });
+  const blocks = readPemBlocks(text, source);
+  if (blocks.length > maxBundleCertificates) {
+    throw x509Errors.error('pem-too-large', { source, limit: `${maxBundleCertificates} certificates` });
+  }
+  if (blocks.length === 0) throw x509Errors.error('pem-empty', { source });
+  for (const { label, line } of blocks) {
+    if (isPrivateKeyLabel(label)) throw x509Errors.error('pem-private-key', { source, line });
+    if (label !== 'CERTIFICATE')
+      throw x509Errors.error('pem-wrong-label', { source, line, label, expected: 'CERTIFICATE' });
+  }
+  return blocks.map(({ bytes, line }) => readBlock(bytes, { source, line }));
+}
+
+export function isPrivateKeyLabel(label: string): boolean {
+  return label.endsWith('PRIVATE KEY');
+}
+
+function readBlock(bytes: Uint8Array, place: { readonly source: string; readonly line: number }): Certificate {
+  try {
+    return readCertificate(bytes);
+  } catch (thrown) {
+    const reason = LeafgateError.from(thrown).message;
+    throw x509Errors.error('pem-bad-certificate', { ...place, reason }, thrown);
+  }
+}
+
+/** Every block, whatever its label; the caller says which labels it takes. */
+export function readPemBlocks(text: string | Uint8Array, source: string): readonly PemBlock[] {
+  // one char a byte: comments may be in any encoding, all that counts is ASCII
+  const lines = (typeof text === 'string' ? text : Buffer.from(text).toString('latin1')).split('\n');
+  const blocks: PemBlock[] = [];
+  let open: OpenBlock | undefined;
+  for (const [index, raw] of lines.entries()) {
+    const place = { source, line: index + 1 };
+    const content = raw.trimEnd();
+    if (open !== undefined) {
+      if (content === `-----END ${open.label}-----`) {
+        blocks.push(closeBlock(open, source));
+        open = undefined;
+      } else {
+        open.body.push(bodyLine(content, place));
+      }
+      continue;
+    }
+    const label = /^-----BEGIN ([A-Z0-9][A-Z0-9 ]{0,60})-----$/.exec(content)?.[1];
+    if (label !== undefined) open = { label, line: place.line, body: [] };
+    else if (content.startsWith('-----')) throw broken(place, 'a BEGIN or END line that is broken or out of place');
+    else if (content !== '' && !content.startsWith('#')) throw x509Errors.error('pem-trailing-data', place);
+  }
+  if (open !== undefined) throw broken({ source, line: open.line }, 'a block that is cut off before its END line');
+  return blocks;
+}
+
+type Place = { readonly source: string; readonly line: number };
+
+function bodyLine(content: string, place: Place): string {
+  if (content.includes(':')) throw x509Errors.error('pem-has-headers', place);
+  if (content.startsWith('-----')) throw broken(place, 'a BEGIN or END line that does not fit the open block');
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(content)) throw broken(place, 'a line inside a block that is not base64');
+  return content;
+}
+
+function closeBlock({ label, line, body }: OpenBlock, source: string): PemBlock {
+  const base64 = body.join('');
+  const bytes = Buffer.from(base64, 'base64');
+  // also catches padding in the middle, a length that is no multiple of four, and stray bits at the end
+  if (bytes.length === 0 || bytes.toString('base64') !== base64)
+    throw broken({ source, line }, 'a block whose base64 is not whole');
+  return { label, bytes, line };
+}
+
+function broken(place: Place, reason: string): LeafgateError {
+  return x509Errors.error('pem-broken-block', { ...place, reason });
+}
+
+/** columns of a line of base64 (RFC 7468 2) */
+const columns = 64;
+
+export function encodePem(label: string, der: Uint8Array): string {
+  const base64 = Buffer.from(der.buffer, der.byteOffset, der.byteLength).toString('base64');
+  let text = `-----BEGIN ${label}-----\n`;
+  for (let start = 0; start < base64.length; start += columns) text += `${base64.slice(start, start + columns)}\n`;
+  return `${text}-----END ${label}-----\n`;
+}
+
+export function encodeCertificatesPem(certificates: readonly Certificate[]): Pem {
+  return certificates.map(({ der }) => encodePem('CERTIFICATE', der)).join('') as Pem;
+}
+
+/** What is sent in a handshake: the leaf, then the chain in its order; ASCII bytes. */
+export function leafChainPem(leafDer: Der, chain: readonly Certificate[]): Uint8Array {
+  return Buffer.from(encodePem('CERTIFICATE', leafDer) + encodeCertificatesPem(chain), 'latin1');
+}

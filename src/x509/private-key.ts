@@ -1,0 +1,52 @@
+// Reads private keys. Neither the bytes nor OpenSSL's text about them ever reach an error: a parser's message may quote
+// what it read.
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { LeafgateError } from '../errors.ts';
+import type { SecretBytes } from '../secret-bytes.ts';
+import { parseDer } from './der-reader.ts';
+import { x509Errors } from './x509-errors.ts';
+
+/** An RSA-4096 key in PKCS#8 has about 2.4 KiB. */
+const maxKeyBytes = 16 * 1024;
+
+export type PrivateKeyEncoding = 'pkcs8' | 'pkcs1' | 'sec1';
+
+/** Throws `private-key-unreadable`; the key is one strict DER value with nothing after it. */
+export function privateKeyFromPkcs8(secret: SecretBytes): KeyObject {
+  return privateKeyFromDer(secret, 'pkcs8');
+}
+
+export function privateKeyFromDer(secret: SecretBytes, encoding: PrivateKeyEncoding): KeyObject {
+  const bytes = secret.reveal();
+  if (bytes.length > maxKeyBytes) throw unreadable(`it is larger than ${maxKeyBytes} bytes`);
+  try {
+    parseDer(bytes);
+  } catch (thrown) {
+    throw unreadable(LeafgateError.from(thrown).message);
+  }
+  try {
+    return createPrivateKey({ key: Buffer.from(bytes), format: 'der', type: encoding });
+  } catch {
+    throw unreadable(`OpenSSL does not accept it as ${encoding.toUpperCase()}`);
+  }
+}
+
+const encodings: readonly PrivateKeyEncoding[] = ['pkcs8', 'pkcs1', 'sec1'];
+
+/** Whether the bytes are a private key, in any encoding: they must then go nowhere. */
+export function isPrivateKey(bytes: Uint8Array): boolean {
+  return bytes.length <= maxKeyBytes && encodings.some((type) => isReadable(bytes, type));
+}
+
+function isReadable(bytes: Uint8Array, type: PrivateKeyEncoding): boolean {
+  try {
+    createPrivateKey({ key: Buffer.from(bytes), format: 'der', type });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function unreadable(reason: string): LeafgateError {
+  return x509Errors.error('private-key-unreadable', { reason });
+}
