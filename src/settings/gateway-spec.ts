@@ -3,6 +3,12 @@
 import type { Cidr, HostName, IpAddress } from '../names/name-types.ts';
 import type { Policy } from '../policy/policy-types.ts';
 
+/** Name of the built-in origin of the self-check; `.invalid` never resolves (RFC 6761 6.4). Always minted. */
+export const selfCheckHost = 'self-check.leafgate.invalid' as HostName;
+
+/** What Envoy asks for when a client sent no server name: its mapper needs a default. Always minted. */
+export const noSniHost = 'no-sni.leafgate.invalid' as HostName;
+
 export type ListenAddress = { readonly address: IpAddress; readonly port: number };
 
 /** `--resolve HOST:PORT:ADDRESS`, as curl has it: the name stays in SNI, Host and verification */

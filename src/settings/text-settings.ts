@@ -1,0 +1,89 @@
+// The settings that are texts and switches; each text has a parser of its own.
+import type { SettingCommand, SwitchSetting, TextSetting } from './setting-types.ts';
+
+const gateway: readonly SettingCommand[] = ['up', 'run'];
+const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe'];
+
+export const textSettings = {
+  listen: text({
+    name: 'listen',
+    group: 'listening',
+    commands: gateway,
+    placeholder: 'ADDRESS:PORT',
+    default: '127.0.0.1:3128',
+    reason: 'where clients connect; an address other machines can reach needs --allow-from',
+  }),
+  allowFrom: repeatable({
+    name: 'allow-from',
+    group: 'listening',
+    commands: gateway,
+    placeholder: 'CIDR',
+    reason: 'networks that may connect; everyone else is closed at once',
+  }),
+  resolve: repeatable({
+    name: 'resolve',
+    group: 'destinations',
+    commands: gateway,
+    placeholder: 'HOST:PORT:ADDRESS',
+    reason: 'connects to this address for that host and port; the name stays in SNI, Host and verification',
+  }),
+  allowDestination: repeatable({
+    name: 'allow-destination',
+    group: 'destinations',
+    commands: gateway,
+    placeholder: 'CIDR',
+    reason: 'an exception to the guard that refuses private, loopback, link-local and metadata addresses',
+  }),
+  originCa: repeatable({
+    name: 'origin-ca',
+    group: 'destinations',
+    commands: gateway,
+    placeholder: 'FILE',
+    reason: 'PEM certificates that origins may be signed by, beside the roots of the system',
+  }),
+  state: text({
+    name: 'state',
+    group: 'files',
+    commands: gateway,
+    placeholder: 'DIR',
+    default: '$XDG_STATE_HOME/leafgate',
+    reason: 'folder that keeps the CA pool, the trust files and the sockets',
+  }),
+  envoy: text({
+    name: 'envoy',
+    group: 'files',
+    commands: gateway,
+    placeholder: 'FILE',
+    reason: 'the Envoy to start, from 1.40 on; else the one on PATH, else one is installed for the user',
+  }),
+  metrics: text({
+    name: 'metrics',
+    group: 'listening',
+    commands: ['up', 'sds'],
+    placeholder: 'ADDRESS:PORT | unix:PATH',
+    reason: 'serves /metrics, /livez and /readyz there',
+  }),
+} as const;
+
+export const switchSettings = {
+  json: toggle({ name: 'json', group: 'output', commands: everywhere, reason: 'one JSON object a line on stdout' }),
+  verbose: toggle({ name: 'verbose', group: 'output', commands: everywhere, reason: 'debug lines and stack traces' }),
+  allowEd25519: toggle({
+    name: 'allow-ed25519',
+    group: 'minting',
+    commands: ['up', 'run', 'sds'],
+    reason: 'lets an Ed25519 CA sign, which browsers and mbedTLS refuse',
+  }),
+} as const;
+
+function text(row: Omit<TextSetting, 'kind' | 'isRepeatable'>): TextSetting {
+  return { kind: 'text', isRepeatable: false, ...row };
+}
+
+function repeatable(row: Omit<TextSetting, 'kind' | 'isRepeatable' | 'default'>): TextSetting {
+  return { kind: 'text', isRepeatable: true, ...row };
+}
+
+function toggle(row: Omit<SwitchSetting, 'kind'>): SwitchSetting {
+  return { kind: 'switch', ...row };
+}
