@@ -20,7 +20,8 @@ export type Leaf = {
 };
 
 export type RefusalReason = NameRefusal | 'policy' | 'name-constraint';
-export type UnavailableReason = 'rate-limited' | 'no-signer' | 'signer-expired' | 'deadline' | 'internal';
+export type UnavailableReason =
+  'rate-limited' | 'no-signer' | 'signer-expired' | 'signer-not-yet-valid' | 'deadline' | 'internal';
 
 export type MintOutcome =
   | { readonly kind: 'granted'; readonly leaf: Leaf; readonly fresh: boolean }
