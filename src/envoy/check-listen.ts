@@ -1,0 +1,20 @@
+// Whether an address is free to listen on. Envoy itself would not tell: its listeners share a port with any other Envoy
+// of the same user (SO_REUSEPORT), and the two would take turns in answering.
+import { createServer } from 'node:net';
+import type { ListenAddress } from '../settings/gateway-spec.ts';
+import { envoyErrors } from './envoy-errors.ts';
+
+/** Binds the address for a moment, without sharing. Rejects with `envoy-listen-in-use` or `envoy-listen-refused`. */
+export function assertCanListen(listen: ListenAddress): Promise<void> {
+  const host = listen.address.text;
+  const address = host.includes(':') ? `[${host}]:${listen.port}` : `${host}:${listen.port}`;
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const isInUse = error.code === 'EADDRINUSE';
+      const detail = error.code ?? error.message;
+      reject(envoyErrors.error(isInUse ? 'envoy-listen-in-use' : 'envoy-listen-refused', { address, detail }, error));
+    });
+    server.listen({ host, port: listen.port, exclusive: true }, () => server.close(() => resolve()));
+  });
+}

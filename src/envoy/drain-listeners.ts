@@ -1,0 +1,39 @@
+// A graceful end for the clients of a running Envoy (measured: HTTP connections go within the drain time, raw tunnels
+// stay for ever, so somebody must stop waiting). Must not know the process.
+import { millis, type Clock, type DurationMs } from '../clock.ts';
+import type { AdminClient } from './admin-client.ts';
+
+export type DrainOptions = { readonly admin: AdminClient; readonly clock: Clock; readonly drainMs: DurationMs };
+
+const pollMs = millis(500);
+/** left of the time for Envoy's own end */
+const reservedMs = 1_000;
+
+/** Asks for a drain and returns when no connection is left, or a second before the time is over. Never throws. */
+export async function drainListeners({ admin, clock, drainMs }: DrainOptions): Promise<void> {
+  const deadline = clock.monotonic() + drainMs - reservedMs;
+  const asked = await admin.post('/drain_listeners?graceful').catch(() => undefined);
+  if (asked?.status !== 200) return;
+  while (clock.monotonic() < deadline) {
+    if ((await activeConnections(admin)) === 0) return;
+    await pause(clock, pollMs);
+  }
+}
+
+/** Connections of clients; those of the admin interface, this question's own among them, are not counted. */
+export async function activeConnections(admin: AdminClient): Promise<number> {
+  const stats = await admin.readStats('^listener\\..*\\.downstream_cx_active$').catch(() => new Map<string, number>());
+  let active = 0;
+  for (const [name, value] of stats) {
+    const isOwn = name.startsWith('listener.admin.');
+    // worker_N repeats what the listener's total says
+    if (!isOwn && !/\.worker_\d+\.downstream_cx_active$/.test(name)) active += value;
+  }
+  return active;
+}
+
+export function pause(clock: Clock, delay: DurationMs): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(delay, resolve);
+  });
+}
