@@ -1,0 +1,70 @@
+// A real HTTPS server on loopback that notes what reached it: connections, finished handshakes, and every decrypted byte.
+import { createServer } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { ServerCertificate } from './test-certificates.ts';
+
+export type TlsOrigin = {
+  readonly port: number;
+  readonly seen: {
+    connections: number;
+    /** handshakes that the client finished, which it does only when it trusts us */
+    handshakes: number;
+    requests: number;
+    /** what clients sent inside TLS: request lines, headers and bodies */
+    decrypted: string;
+  };
+  /** serves another certificate from the next handshake on */
+  present(certificate: ServerCertificate): void;
+  /** ends kept connections as a restarted server does */
+  dropConnections(): void;
+  close(): Promise<void>;
+};
+
+export type TlsOriginOptions = {
+  readonly certificate: ServerCertificate;
+  readonly answer?: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3';
+};
+
+export async function startTlsOrigin(options: TlsOriginOptions): Promise<TlsOrigin> {
+  const { certificate, answer, maxVersion } = options;
+  const seen = { connections: 0, handshakes: 0, requests: 0, decrypted: '' };
+  const open = new Set<Socket>();
+  const keyPair = ({ chainPem, keyPem }: ServerCertificate) => ({ cert: chainPem, key: keyPem });
+  const server = createServer({ ...keyPair(certificate), ...(maxVersion === undefined ? {} : { maxVersion }) });
+  server.on('connection', (socket: Socket) => {
+    seen.connections += 1;
+    open.add(socket);
+    socket.on('close', () => open.delete(socket)).on('error', () => undefined);
+  });
+  server.on('secureConnection', () => {
+    seen.handshakes += 1;
+  });
+  server.on('tlsClientError', () => undefined);
+  server.on('request', (request, response) => {
+    seen.requests += 1;
+    seen.decrypted += `${request.method ?? ''} ${request.url ?? ''}\n${JSON.stringify(request.headers)}\n`;
+    request.on('data', (chunk: Buffer) => {
+      seen.decrypted += chunk.toString('latin1');
+    });
+    request.on('end', () => {
+      if (answer === undefined) response.end('hello');
+      else answer(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const drop = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    seen,
+    present: (next) => server.setSecureContext(keyPair(next)),
+    dropConnections: drop,
+    close: () => {
+      drop();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
