@@ -37,7 +37,7 @@ export type EnvoyOptions = {
 export async function startEnvoyUnderTest(options: EnvoyOptions): Promise<EnvoyUnderTest> {
   const { folder } = options;
   const adminSocket = folder.file('admin.sock');
-  const bootstrap = minimalBootstrap({ ...options, adminSocket, accessLog: folder.file('listener.log') });
+  const bootstrap = minimalBootstrap({ ...options, adminSocket });
   const bootstrapFile = folder.file('bootstrap.json');
   writeFileSync(bootstrapFile, JSON.stringify(bootstrap));
   const child = startProcess(

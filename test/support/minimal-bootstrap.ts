@@ -7,8 +7,6 @@ export type MinimalBootstrap = {
   readonly transport: SdsTransport;
   readonly sdsSocket: string;
   readonly adminSocket: string;
-  /** listener log, one JSON object a connection: `sni`, `local_close`, `tls_failure` */
-  readonly accessLog: string;
 };
 
 /** what Envoy asks for when a client sent no SNI */
@@ -49,7 +47,6 @@ function tlsListener(options: MinimalBootstrap): object {
     name: 'tls',
     stat_prefix: 'tls',
     address: { socket_address: { address: '127.0.0.1', port_value: 0 } },
-    access_log: [listenerLog(options.accessLog)],
     listener_filters: [
       {
         name: 'envoy.filters.listener.tls_inspector',
@@ -119,23 +116,6 @@ const answer200 = {
     },
   },
 };
-
-function listenerLog(path: string): object {
-  return {
-    name: 'envoy.access_loggers.file',
-    typed_config: {
-      '@type': type('extensions.access_loggers.file.v3.FileAccessLog'),
-      path,
-      log_format: {
-        json_format: {
-          sni: '%REQUESTED_SERVER_NAME%',
-          local_close: '%DOWNSTREAM_LOCAL_CLOSE_REASON%',
-          tls_failure: '%DOWNSTREAM_TRANSPORT_FAILURE_REASON%',
-        },
-      },
-    },
-  };
-}
 
 function sdsCluster(socket: string): object {
   return {
