@@ -1,0 +1,109 @@
+// /metrics, /livez and /readyz over plain HTTP on a local port or a unix socket (0600). Read-only, bounded, and silent
+// about names and keys. Must not know what health means.
+import { rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Metrics } from './create-metrics.ts';
+import { observeErrors } from './observe-errors.ts';
+
+/** `reasons` says what is wrong, or what to know although nothing is; each a sentence without a full stop */
+export type Health = { readonly isOk: boolean; readonly reasons: readonly string[] };
+
+export type HealthListen =
+  | { readonly kind: 'tcp'; readonly address: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string };
+
+export type HealthServerOptions = {
+  readonly listen: HealthListen;
+  readonly metrics: Metrics;
+  /** not ok: restarting this process would help */
+  readonly live: () => Health;
+  /** not ok: do not send work here now */
+  readonly ready: () => Health;
+};
+
+export interface HealthServer {
+  /** `127.0.0.1:9090` or `unix:/path`; the port is the real one when 0 was asked for */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/** a scrape is one small request; nothing here needs long or many */
+const requestTimeoutMs = 5_000;
+const maxConnections = 32;
+const maxHeaderBytes = 8 * 1024;
+
+export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  const server = createServer(
+    { maxHeaderSize: maxHeaderBytes, requestTimeout: requestTimeoutMs },
+    (request, response) => {
+      void answer(request, options).then((reply) => send(request, response, reply));
+    },
+  );
+  server.maxConnections = maxConnections;
+  server.headersTimeout = requestTimeoutMs;
+  await listenOn(server, options.listen);
+  return { address: addressText(server, options.listen), close: () => closeServer(server) };
+}
+
+type Reply = { readonly status: number; readonly contentType: string; readonly body: string };
+
+async function answer(request: IncomingMessage, options: HealthServerOptions): Promise<Reply> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET\n');
+  const path = request.url?.split('?')[0];
+  if (path === '/livez') return healthReply('live', options.live());
+  if (path === '/readyz') return healthReply('ready', options.ready());
+  if (path !== '/metrics') return plain(404, 'there are /metrics, /livez and /readyz\n');
+  try {
+    return { status: 200, contentType: options.metrics.contentType, body: await options.metrics.render() };
+  } catch {
+    return plain(500, 'the metrics could not be read\n');
+  }
+}
+
+function healthReply(word: string, health: Health): Reply {
+  const head = health.isOk ? word : `not ${word}`;
+  return plain(health.isOk ? 200 : 503, `${[head, ...health.reasons.map((reason) => `- ${reason}`)].join('\n')}\n`);
+}
+
+function plain(status: number, body: string): Reply {
+  return { status, contentType: 'text/plain; charset=utf-8', body };
+}
+
+function send(request: IncomingMessage, response: ServerResponse, { status, contentType, body }: Reply): void {
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, { 'content-type': contentType, 'content-length': length, 'cache-control': 'no-store' });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+async function listenOn(server: Server, listen: HealthListen): Promise<void> {
+  const target = listen.kind === 'unix' ? { path: listen.path } : { host: listen.address, port: listen.port };
+  // a socket file left behind by a killed process would make the address "in use" for ever
+  if (listen.kind === 'unix') await rm(listen.path, { force: true });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', (error: NodeJS.ErrnoException) => {
+    const address = listen.kind === 'unix' ? `unix:${listen.path}` : `${listen.address}:${listen.port}`;
+    const detail =
+      error.code === 'EADDRINUSE' ? 'another process already listens there' : (error.code ?? error.message);
+    reject(observeErrors.error('health-listen-failed', { address, detail }, error));
+  });
+  // the socket file is born inside this call, so nobody else can connect even for a moment
+  const before = process.umask(0o177);
+  server.listen(target, resolve);
+  process.umask(before);
+  await promise;
+}
+
+function addressText(server: Server, listen: HealthListen): string {
+  if (listen.kind === 'unix') return `unix:${listen.path}`;
+  const bound: AddressInfo | string | null = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : listen.port;
+  return listen.address.includes(':') ? `[${listen.address}]:${port}` : `${listen.address}:${port}`;
+}
+
+function closeServer(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}

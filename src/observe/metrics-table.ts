@@ -1,0 +1,117 @@
+// Every metric of this product, in one table: what it counts and which labels it has, each label with a closed set of
+// values, none of which a client can choose. docs/metrics.md is made from it. Must not know prom-client.
+
+export type MetricSpec = {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  /** label name -> all its values */
+  readonly labels: { readonly [label: string]: readonly string[] };
+  /** histograms only; upper bounds in the metric's unit */
+  readonly buckets?: readonly number[];
+};
+
+/** from a warm cache (tens of microseconds) to the answer deadline (2 s) and above */
+const waitBuckets = [0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 2, 5];
+
+const yesNo = ['yes', 'no'] as const;
+const nameRefusals = ['empty', 'too-long', 'bad-label', 'bad-character', 'wildcard', 'not-an-address'] as const;
+const verdicts = ['intercept', 'relay', 'tcp', 'deny'] as const;
+
+export const metricsTable = {
+  leafgate_build_info: { kind: 'gauge', help: 'always 1; /readyz and the log tell the version', labels: {} },
+  leafgate_leaves_minted_total: { kind: 'counter', help: 'leaves minted', labels: {} },
+  leafgate_leaf_mint_seconds: {
+    kind: 'histogram',
+    help: 'time to encode, sign and check one leaf',
+    labels: {},
+    buckets: waitBuckets,
+  },
+  leafgate_leaf_cache_hits_total: { kind: 'counter', help: 'answers from the leaf cache', labels: {} },
+  leafgate_leaf_check_failures_total: {
+    kind: 'counter',
+    help: 'leaves that did not pass the check after their signature and were not served; must stay 0',
+    labels: {},
+  },
+  leafgate_leaf_keys_created_total: { kind: 'counter', help: 'leaf keys created, one a leaf lifetime', labels: {} },
+  leafgate_names_refused_total: {
+    kind: 'counter',
+    help: 'asked names refused for good, by reason',
+    labels: { reason: [...nameRefusals, 'policy', 'name-constraint'] },
+  },
+  leafgate_names_unavailable_total: {
+    kind: 'counter',
+    help: 'asked names that could not be minted just then, by reason',
+    labels: { reason: ['rate-limited', 'no-signer', 'signer-expired', 'deadline', 'internal'] },
+  },
+  leafgate_sds_streams: { kind: 'gauge', help: 'open SDS streams', labels: { service: ['ads', 'sds'] } },
+  leafgate_sds_live_names: { kind: 'gauge', help: 'names that Envoy holds a leaf for', labels: {} },
+  leafgate_sds_waiting_names: { kind: 'gauge', help: 'asked names that wait for their answer', labels: {} },
+  leafgate_sds_answers_total: {
+    kind: 'counter',
+    help: 'answers sent, by kind',
+    labels: { kind: ['secret', 'removal', 'heartbeat', 'empty'] },
+  },
+  leafgate_sds_answer_seconds: {
+    kind: 'histogram',
+    help: 'from an asked name to its answer',
+    labels: {},
+    buckets: waitBuckets,
+  },
+  leafgate_sds_nacks_total: { kind: 'counter', help: 'answers that Envoy rejected; must stay 0', labels: {} },
+  leafgate_sds_names_removed_total: {
+    kind: 'counter',
+    help: 'names taken back from Envoy without its asking, by reason',
+    labels: { reason: ['pool', 'policy', 'limit', 'nack'] },
+  },
+  leafgate_sds_streams_refused_total: {
+    kind: 'counter',
+    help: 'streams ended by us, by reason',
+    labels: { reason: ['unimplemented', 'bad-message', 'limit', 'stopping'] },
+  },
+  leafgate_pool_reloads_total: { kind: 'counter', help: 'changed pool files', labels: { taken: yesNo } },
+  leafgate_pool_cas: { kind: 'gauge', help: 'CAs in the pool that is in use', labels: {} },
+  leafgate_signer_not_after_seconds: {
+    kind: 'gauge',
+    help: 'when the signing chain expires, seconds since 1970; 0 without a signer',
+    labels: {},
+  },
+  leafgate_self_checks_total: {
+    kind: 'counter',
+    help: 'self-checks through the running gateway, by half of the pair and outcome',
+    labels: { polarity: ['positive', 'negative'], ok: yesNo },
+  },
+  leafgate_probes_total: { kind: 'counter', help: 'fetches made by the probe', labels: { ok: yesNo } },
+  leafgate_records_total: {
+    kind: 'counter',
+    help: 'access records, by decision and outcome',
+    labels: { decision: verdicts, outcome: ['ok', 'refused', 'failed'] },
+  },
+  leafgate_record_lines_lost_total: {
+    kind: 'counter',
+    help: 'access-log lines that were not turned into a record, by reason',
+    labels: { reason: ['not-json', 'too-long', 'forgotten', 'not-written', 'not-printed'] },
+  },
+  leafgate_log_lines_lost_total: { kind: 'counter', help: 'log lines dropped for a slow or gone reader', labels: {} },
+  leafgate_envoy_up: { kind: 'gauge', help: '1 while the Envoy started by us runs', labels: {} },
+  leafgate_envoy_starts_total: { kind: 'counter', help: 'starts of Envoy', labels: {} },
+  leafgate_envoy_connections: { kind: 'gauge', help: 'connections of clients in Envoy', labels: {} },
+} as const satisfies { readonly [name: string]: MetricSpec };
+
+export type MetricsTable = typeof metricsTable;
+export type MetricName = keyof MetricsTable;
+type NameOf<Kind> = { [Name in MetricName]: MetricsTable[Name]['kind'] extends Kind ? Name : never }[MetricName];
+export type CounterName = NameOf<'counter'>;
+export type GaugeName = NameOf<'gauge'>;
+export type HistogramName = NameOf<'histogram'>;
+
+/** the labels of a metric: every one of them, each with one of its values */
+export type LabelsOf<Name extends MetricName> = {
+  readonly [
+    Label in keyof MetricsTable[Name]['labels']
+  ]: MetricsTable[Name]['labels'][Label] extends readonly (infer Value)[] ? Value : never;
+};
+
+/** no argument for a metric without labels */
+export type LabelArguments<Name extends MetricName> = keyof MetricsTable[Name]['labels'] extends never
+  ? []
+  : [labels: LabelsOf<Name>];
