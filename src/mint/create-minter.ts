@@ -183,7 +183,7 @@ class LeafMinter implements Minter {
 
   #told(asked: AskedName, outcome: Exclude<MintOutcome, { kind: 'granted' }>): MintOutcome {
     if (outcome.kind === 'unavailable') return this.#unavailable(outcome.reason);
-    this.#parts.events.refused(asked.slice(0, longestShownName) as AskedName, outcome.reason, outcome.rule);
+    this.#parts.events.refused(asked.slice(0, longestShownName), outcome.reason, outcome.rule);
     return outcome;
   }
 

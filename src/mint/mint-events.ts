@@ -2,7 +2,6 @@
 // the record, never into a metric label: clients choose them. Must not know pino or prom-client.
 import type { DurationMs } from '../clock.ts';
 import type { LeafgateError } from '../errors.ts';
-import type { AskedName } from '../names/name-types.ts';
 import type { RefusalReason, UnavailableReason } from './mint-types.ts';
 
 /** canonical text of the name: a host name or an address */
@@ -16,8 +15,8 @@ export type MintEvents = {
     readonly tookMs: DurationMs;
   }) => void;
   readonly cacheHit: (name: CanonicalName) => void;
-  /** `asked` is what the client sent: escape it before it is shown */
-  readonly refused: (asked: AskedName, reason: RefusalReason, rule: string | undefined) => void;
+  /** `asked` is what the client sent, one char a byte, cut when too long to be a name: escape it before it is shown */
+  readonly refused: (asked: string, reason: RefusalReason, rule: string | undefined) => void;
   readonly unavailable: (reason: UnavailableReason, error: LeafgateError | undefined) => void;
   /** a leaf did not pass the check after its signature and was not served: the operator must look */
   readonly leafCheckFailed: (error: LeafgateError) => void;

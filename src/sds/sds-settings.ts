@@ -1,0 +1,59 @@
+// The SDS server's slice of the settings and its constants, with the limits of design section 5. Must not know where a
+// value came from.
+import { millis, seconds, type DurationMs } from '../clock.ts';
+
+export type SdsSettings = {
+  /** names that all peers hold together; beyond it the longest-held are removed (Envoy 1.40 never evicts by itself) */
+  readonly maxLiveNames: number;
+  /** an asked name is answered by then, with a removal if need be; shorter than Envoy's 5 s connect timeout */
+  readonly answerDeadlineMs: DurationMs;
+  /** one received message on ADS: a reconnect declares about 74 bytes a name, plus 61 KB of node once */
+  readonly maxAdsMessageBytes: number;
+  /** one received message on a per-name stream */
+  readonly maxPerNameMessageBytes: number;
+};
+
+export const defaultSdsSettings = {
+  maxLiveNames: 20_000,
+  answerDeadlineMs: seconds(2),
+  maxAdsMessageBytes: 16 * 1024 * 1024,
+  maxPerNameMessageBytes: 256 * 1024,
+} as const satisfies SdsSettings;
+
+/** Node ends a session after about 1,000 stream resets at once; Envoy opens another connection at this many streams */
+export const maxStreamsPerConnection = 900;
+
+/** 64 × 900 streams is far beyond the cap of live names */
+export const maxConnections = 64;
+
+/** names one stream may hold or wait for (reliability section 3) */
+export const maxNamesPerStream = 50_000;
+
+/** unsent bytes of one stream beyond which it is neither read nor answered until the peer takes some */
+export const maxUnsentBytes = 256 * 1024;
+
+/** a peer that takes no byte for this long is not there; its connection is closed */
+export const slowReaderMs = seconds(30);
+
+/** mints made before other work gets its turn: about 2 ms with the default CA */
+export const mintsPerTurn = 64;
+
+/** re-mints of held names in one turn and the pause between turns: half of the default miss rate, asks come first */
+export const refreshesPerTurn = 20;
+export const refreshPauseMs = millis(20);
+
+/** held names judged anew in one turn: a microsecond each */
+export const reviewsPerTurn = 500;
+
+/** a held name that could not be re-minted now is tried again after this */
+export const reviewRetryMs = seconds(5);
+
+/** how often names are looked for that a peer holds although their TTL has passed (Envoy drops them by itself) */
+export const overdueSweepMs = seconds(30);
+
+/** HTTP/2 keepalive towards Envoy: a vanished peer is noticed within 40 s */
+export const keepaliveTimeMs = seconds(30);
+export const keepaliveTimeoutMs = seconds(10);
+
+/** megabytes that one HTTP/2 session may hold; 900 streams need 10 to 20 */
+export const maxSessionMemoryMb = 256;

@@ -1,0 +1,59 @@
+// What goes into a stream's protocol machine and what comes out of it. Must not know gRPC, clocks or minters.
+import type {
+  HeldVerdict,
+  Leaf,
+  MintOutcome,
+  RefusalReason,
+  SdsVersion,
+  UnavailableReason,
+} from '../mint/mint-types.ts';
+import type { AskedName } from '../names/name-types.ts';
+import type { DeltaRequest } from './delta-request.ts';
+
+export type StreamEvent =
+  | { readonly kind: 'request'; readonly request: DeltaRequest }
+  /** the answer to a `mint` action; one with an old ticket is ignored */
+  | { readonly kind: 'minted'; readonly name: AskedName; readonly ticket: number; readonly outcome: MintOutcome }
+  /** the deadline of a `mint` action has passed */
+  | { readonly kind: 'overdue'; readonly name: AskedName; readonly ticket: number }
+  /** pool or policy changed, or the name is held past its TTL: judge it anew */
+  | { readonly kind: 'review'; readonly name: AskedName }
+  /** too many live names: this one has been held the longest */
+  | { readonly kind: 'evict'; readonly name: AskedName };
+
+export type StreamAction =
+  /** `ask`: somebody waits, the deadline runs; `refresh`: the peer serves what it holds meanwhile */
+  | { readonly kind: 'mint'; readonly name: AskedName; readonly ticket: number; readonly urgency: 'ask' | 'refresh' }
+  | SendSecret
+  | { readonly kind: 'send-removal'; readonly name: AskedName; readonly nonce: string; readonly why: RemovalReason }
+  | { readonly kind: 'send-empty'; readonly typeUrl: string; readonly nonce: string }
+  /** the peer holds this name from before this stream; nothing is sent */
+  | { readonly kind: 'kept'; readonly name: AskedName }
+  /** the peer gave the name up; nothing is sent */
+  | { readonly kind: 'released'; readonly name: AskedName }
+  /** a held name could not be refreshed now: review it again later */
+  | { readonly kind: 'review-later'; readonly name: AskedName }
+  | Rejected;
+
+export type SendSecret = {
+  readonly kind: 'send-secret';
+  readonly name: AskedName;
+  readonly nonce: string;
+  readonly leaf: Leaf;
+  readonly fresh: boolean;
+};
+
+/** The peer rejected a secret. `message` is its raw text: scrub it before it is shown. */
+export type Rejected = {
+  readonly kind: 'rejected';
+  readonly name: AskedName;
+  readonly version: SdsVersion;
+  readonly message: string;
+  /** the peer holds nothing else under this name, so that handshakes wait for it */
+  readonly wasFirst: boolean;
+};
+
+export type RemovalReason = RefusalReason | UnavailableReason | 'rejected' | 'too-many-names';
+
+/** Judges a version that the peer holds; the minter's `judgeHeld`. */
+export type JudgeHeld = (name: AskedName, version: string) => HeldVerdict;
