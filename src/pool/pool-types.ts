@@ -2,6 +2,7 @@
 // agent-substrate; this is its parsed, checked form.
 import type { KeyObject } from 'node:crypto';
 import type { EpochMs } from '../clock.ts';
+import type { LeafgateError } from '../errors.ts';
 import type { Certificate, Signer } from '../x509/certificate-types.ts';
 
 export type PoolCa = {
@@ -22,6 +23,8 @@ export type Pool = {
   readonly active: PoolCa;
   /** signs for the active CA */
   readonly signer: Signer;
+  /** what is wrong with CAs that were left out; a fault of an inactive CA never hinders the active one */
+  readonly faults: readonly LeafgateError[];
   /** lower-case hex SHA-256 of the pool's bytes */
   readonly sha256: string;
 };

@@ -1,0 +1,47 @@
+// Writes a new pool file: for its owner only, never over another file, on the disk when the promise resolves. An edge;
+// it must not know what a pool says.
+import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { SecretBytes } from '../secret-bytes.ts';
+import { poolErrors } from './pool-errors.ts';
+
+/** Makes missing folders with mode 0700. Rejects with `pool-file-exists` or `pool-file-unwritable`. */
+export async function writeNewPoolFile(path: string, bytes: SecretBytes): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const file = await open(path, 'wx', 0o600);
+    await fillOrRemove(path, file, bytes);
+    await syncFolder(dirname(path));
+  } catch (thrown) {
+    const code = errorCode(thrown);
+    if (code === 'EEXIST') throw poolErrors.error('pool-file-exists', { path });
+    throw poolErrors.error('pool-file-unwritable', { path, reason: code }, thrown);
+  }
+}
+
+/** A half-written pool would be refused at the next start, and never be made again: better none. */
+async function fillOrRemove(path: string, file: FileHandle, bytes: SecretBytes): Promise<void> {
+  try {
+    await file.writeFile(bytes.reveal());
+    await file.sync();
+  } catch (thrown) {
+    await unlink(path);
+    throw thrown;
+  } finally {
+    await file.close();
+  }
+}
+
+/** The name of a new file is only safe once its folder is synced, too. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function errorCode(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason';
+}
