@@ -1,0 +1,71 @@
+// The two files that actors trust by: the gateway's anchors alone, and the anchors merged with the system roots. Written
+// whole or not at all, byte for byte the same for the same certificates. Must not know who reads them.
+import { mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Certificate } from '../x509/certificate-types.ts';
+import { encodeCertificatesPem } from '../x509/pem.ts';
+import { projectionErrors } from './projection-errors.ts';
+
+export type TrustFiles = {
+  /** anchors only: for variables that add to a client's own roots */
+  readonly caFile: string;
+  /** anchors and system roots: right for variables that add and for those that replace */
+  readonly mergedFile: string;
+};
+
+export type WriteTrustFilesOptions = {
+  readonly dir: string;
+  readonly anchors: readonly Certificate[];
+  readonly systemRoots: readonly Certificate[];
+};
+
+export function trustFilePaths(dir: string): TrustFiles {
+  return { caFile: join(dir, 'ca.pem'), mergedFile: join(dir, 'ca-and-system.pem') };
+}
+
+/** A file that already has the right bytes is left alone, so that whoever watches it is not woken. */
+export async function writeTrustFiles({ dir, anchors, systemRoots }: WriteTrustFilesOptions): Promise<TrustFiles> {
+  const paths = trustFilePaths(dir);
+  try {
+    await mkdir(dir, { recursive: true });
+    await replaceFile(paths.caFile, bundleText(anchors));
+    await replaceFile(paths.mergedFile, bundleText([...anchors, ...systemRoots]));
+  } catch (thrown) {
+    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    throw projectionErrors.error('trust-files-not-written', { dir, detail }, thrown);
+  }
+  return paths;
+}
+
+/** PEM of the certificates, each once (by DER), ordered by SHA-256 so that their source does not show */
+export function bundleText(certificates: readonly Certificate[]): string {
+  const bySha256 = new Map(certificates.map((certificate) => [certificate.sha256, certificate]));
+  const ordered = [...bySha256.values()].sort((one, other) => (one.sha256 < other.sha256 ? -1 : 1));
+  return encodeCertificatesPem(ordered);
+}
+
+/** public certificates: any local user may read them where the folder lets him */
+const fileMode = 0o644;
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return;
+  const temporary = `${path}.${process.pid}.new`;
+  try {
+    await withHandle(await open(temporary, 'w', fileMode), async (handle) => {
+      await handle.writeFile(text);
+      await handle.sync();
+    });
+    await rename(temporary, path);
+  } catch (thrown) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw thrown;
+  }
+}
+
+async function withHandle(handle: FileHandle, use: (handle: FileHandle) => Promise<void>): Promise<void> {
+  try {
+    await use(handle);
+  } finally {
+    await handle.close();
+  }
+}
