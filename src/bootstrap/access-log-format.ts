@@ -1,0 +1,113 @@
+// The access record: one JSON object a line, one file, six kinds of line (`leg`). The field names are what `observe`
+// parses. A leg carries what it can know; what a client chose is cut, so that no request costs a long line.
+import { stateKeys, stateText } from './filter-state.ts';
+import { extension, type JsonObject } from './json.ts';
+
+export const recordLegs = ['connect', 'plain', 'listener', 'intercept', 'clear', 'tcp'] as const;
+export type RecordLeg = (typeof recordLegs)[number];
+
+const maxAuthority = 300;
+const maxPath = 1024;
+const maxMethod = 32;
+
+/** every field that some leg writes, `leg` apart */
+const operators = {
+  type: '%ACCESS_LOG_TYPE%',
+  start: '%START_TIME(%Y-%m-%dT%H:%M:%S.%3fZ)%',
+  id: stateText(stateKeys.id),
+  client: stateText(stateKeys.client),
+  connect: stateText(stateKeys.connectAuthority),
+  host: `%FILTER_STATE(${stateKeys.host}:PLAIN):${maxAuthority}%`,
+  rule: stateText(stateKeys.rule),
+  sni: '%REQUESTED_SERVER_NAME%',
+  method: `%REQ(:METHOD):${maxMethod}%`,
+  authority: `%REQ(:AUTHORITY):${maxAuthority}%`,
+  /** without the query, which may hold secrets */
+  path: `%PATH(NQ:PATH):${maxPath}%`,
+  protocol: '%PROTOCOL%',
+  upstream_protocol: '%UPSTREAM_PROTOCOL%',
+  status: '%RESPONSE_CODE%',
+  flags: '%RESPONSE_FLAGS%',
+  details: '%RESPONSE_CODE_DETAILS%',
+  duration_ms: '%DURATION%',
+  chain: '%FILTER_CHAIN_NAME%',
+  connection_id: '%CONNECTION_ID%',
+  tls: '%DOWNSTREAM_TLS_VERSION%',
+  /** Envoy has no operator for the leaf's serial, so that our leaves repeat it in their subject */
+  leaf: '%DOWNSTREAM_LOCAL_SUBJECT%',
+  /** includes the wait for the leaf; absent when the handshake never ended */
+  handshake_ms: '%DOWNSTREAM_HANDSHAKE_DURATION%',
+  client_tls_failure: '%DOWNSTREAM_TRANSPORT_FAILURE_REASON%',
+  local_close: '%DOWNSTREAM_LOCAL_CLOSE_REASON%',
+  termination: '%CONNECTION_TERMINATION_DETAILS%',
+  upstream: '%UPSTREAM_HOST%',
+  upstream_tls: '%UPSTREAM_TLS_VERSION%',
+  upstream_failure: '%UPSTREAM_TRANSPORT_FAILURE_REASON%',
+  rx: '%BYTES_RECEIVED%',
+  tx: '%BYTES_SENT%',
+  grpc_status: '%GRPC_STATUS%',
+} as const;
+
+export type RecordField = keyof typeof operators | 'leg';
+export const recordFields: readonly RecordField[] = ['leg', ...recordFieldNames(operators)];
+
+const everyLeg = ['type', 'start', 'id', 'client', 'host', 'rule', 'flags', 'duration_ms', 'connection_id'] as const;
+const httpLeg = [...everyLeg, 'method', 'authority', 'protocol', 'status', 'details', 'rx', 'tx'] as const;
+const forwardingLeg = [...httpLeg, 'path', 'upstream_protocol', 'upstream', 'upstream_failure', 'grpc_status'] as const;
+const innerLeg = ['connect', 'chain'] as const;
+
+const fieldsOfLeg: { readonly [leg in RecordLeg]: readonly (keyof typeof operators)[] } = {
+  connect: [...httpLeg, 'connect', 'termination'],
+  plain: forwardingLeg,
+  listener: [
+    ...everyLeg,
+    ...innerLeg,
+    ...([
+      'sni',
+      'tls',
+      'leaf',
+      'handshake_ms',
+      'client_tls_failure',
+      'local_close',
+      'termination',
+      'rx',
+      'tx',
+    ] as const),
+  ],
+  intercept: [...forwardingLeg, ...innerLeg, 'sni', 'tls', 'leaf', 'handshake_ms', 'upstream_tls'],
+  clear: [...forwardingLeg, ...innerLeg],
+  tcp: [...everyLeg, ...innerLeg, 'sni', 'termination', 'upstream', 'upstream_failure', 'rx', 'tx'],
+};
+
+/** operators that a leg knows under another name than the rest */
+const operatorsOfLeg: { readonly [leg in RecordLeg]?: { readonly [field in keyof typeof operators]?: string } } = {
+  // no HTTP request here: the host is the CONNECT's, and bytes are counted on the wire
+  listener: {
+    host: `%FILTER_STATE(${stateKeys.connectHost}:PLAIN):${maxAuthority}%`,
+    rx: '%DOWNSTREAM_WIRE_BYTES_RECEIVED%',
+    tx: '%DOWNSTREAM_WIRE_BYTES_SENT%',
+  },
+  tcp: { host: `%FILTER_STATE(${stateKeys.connectHost}:PLAIN):${maxAuthority}%` },
+};
+
+/** The fields of one leg's line, each with the operator that fills it. */
+export function recordFormat(leg: RecordLeg): JsonObject {
+  const own = operatorsOfLeg[leg] ?? {};
+  const fields = fieldsOfLeg[leg].map((field) => [field, own[field] ?? operators[field]] as const);
+  return { leg, ...Object.fromEntries(fields) };
+}
+
+/** A logger that writes one leg's lines to the file; `filter` picks requests when a listener has two legs. */
+export function accessLog(leg: RecordLeg, path: string, filter?: JsonObject): JsonObject {
+  return {
+    ...(filter === undefined ? {} : { filter }),
+    ...extension('envoy.access_loggers.file', 'envoy.extensions.access_loggers.file.v3.FileAccessLog', {
+      path,
+      log_format: { json_format: recordFormat(leg), omit_empty_values: true },
+    }),
+  };
+}
+
+function recordFieldNames(table: typeof operators): readonly (keyof typeof operators)[] {
+  return Object.keys(table) as (keyof typeof operators)[];
+}

@@ -1,0 +1,131 @@
+// Where connections go: the inner listener, our SDS socket, the built-in origin, and origins by name (TLS with HTTP/2 or
+// HTTP/1.1, TLS with HTTP/1.1 for upgrades, clear HTTP, plain TCP). Only the SDS cluster carries ADS.
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { extension, type JsonObject } from './json.ts';
+import { bufferBytes, openCircuitBreakers, originConnectTimeout } from './limits.ts';
+import { originRootsReference } from './origin-roots.ts';
+
+export const clusterNames = {
+  inner: 'inner',
+  sds: 'sds',
+  selfCheck: 'self-check',
+  originTls: 'origin-tls',
+  originTlsHttp1: 'origin-tls-http1',
+  originClear: 'origin-clear',
+  originTcp: 'origin-tcp',
+} as const;
+
+export const innerListenerName = 'inner';
+
+const httpOptionsType = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+
+export function clusters(spec: GatewaySpec, dnsCache: JsonObject): readonly JsonObject[] {
+  const tls = originTls(originRootsReference(spec.paths));
+  return [
+    innerCluster(),
+    sdsCluster(spec.paths.sdsSocket),
+    selfCheckCluster(spec),
+    originCluster(clusterNames.originTls, dnsCache, {
+      ...httpOptions({ auto_config: { http_protocol_options: {}, http2_protocol_options: {} } }, verifiedByName),
+      transport_socket: tls,
+    }),
+    originCluster(clusterNames.originTlsHttp1, dnsCache, {
+      ...httpOptions({ explicit_http_config: { http_protocol_options: {} } }, verifiedByName),
+      transport_socket: tls,
+    }),
+    originCluster(clusterNames.originClear, dnsCache),
+    originCluster(clusterNames.originTcp, dnsCache),
+  ];
+}
+
+/** server name and expected SAN are the request's host */
+const verifiedByName: JsonObject = { upstream_http_protocol_options: { auto_sni: true, auto_san_validation: true } };
+
+function originCluster(name: string, dnsCache: JsonObject, fields: JsonObject = {}): JsonObject {
+  return {
+    name,
+    lb_policy: 'CLUSTER_PROVIDED',
+    connect_timeout: originConnectTimeout,
+    cluster_type: extension(
+      'envoy.clusters.dynamic_forward_proxy',
+      'envoy.extensions.clusters.dynamic_forward_proxy.v3.ClusterConfig',
+      { dns_cache_config: dnsCache },
+    ),
+    circuit_breakers: openCircuitBreakers,
+    per_connection_buffer_limit_bytes: bufferBytes,
+    ...fields,
+  };
+}
+
+/** Hands a tunnel to the inner listener, its filter state with it. */
+function innerCluster(): JsonObject {
+  const rawBuffer = extension(
+    'envoy.transport_sockets.raw_buffer',
+    'envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer',
+  );
+  return {
+    name: clusterNames.inner,
+    connect_timeout: '1s',
+    load_assignment: endpoint(clusterNames.inner, {
+      envoy_internal_address: { server_listener_name: innerListenerName },
+    }),
+    circuit_breakers: openCircuitBreakers,
+    transport_socket: extension(
+      'envoy.transport_sockets.internal_upstream',
+      'envoy.extensions.transport_sockets.internal_upstream.v3.InternalUpstreamTransport',
+      { transport_socket: rawBuffer },
+    ),
+    per_connection_buffer_limit_bytes: bufferBytes,
+  };
+}
+
+/** One stream for all names; a frozen server is noticed in 15 s and replaced without a new leaf. */
+function sdsCluster(socketPath: string): JsonObject {
+  const http2 = { connection_keepalive: { interval: '10s', timeout: '5s' } };
+  return {
+    name: clusterNames.sds,
+    type: 'STATIC',
+    connect_timeout: '1s',
+    ...httpOptions({ explicit_http_config: { http2_protocol_options: http2 } }),
+    load_assignment: endpoint(clusterNames.sds, { pipe: { path: socketPath } }),
+    per_connection_buffer_limit_bytes: bufferBytes,
+  };
+}
+
+/** The built-in origin: no DNS, its own CA and nothing else, its name checked. */
+function selfCheckCluster({ selfCheck }: GatewaySpec): JsonObject {
+  const validation = {
+    trusted_ca: { filename: selfCheck.caFile },
+    match_typed_subject_alt_names: [{ san_type: 'DNS', matcher: { exact: selfCheck.host } }],
+  };
+  return {
+    name: clusterNames.selfCheck,
+    type: 'STATIC',
+    connect_timeout: originConnectTimeout,
+    load_assignment: endpoint(clusterNames.selfCheck, { pipe: { path: selfCheck.socketPath } }),
+    transport_socket: upstreamTls({ sni: selfCheck.host }, { validation_context: validation }),
+    per_connection_buffer_limit_bytes: bufferBytes,
+  };
+}
+
+function originTls(roots: JsonObject): JsonObject {
+  return upstreamTls({}, { validation_context_sds_secret_config: roots });
+}
+
+/** TLS 1.3 has to be allowed; no session is kept, so that one origin's session cannot serve another name. */
+function upstreamTls(fields: JsonObject, common: JsonObject): JsonObject {
+  return extension('envoy.transport_sockets.tls', 'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
+    max_session_keys: 0,
+    ...fields,
+    common_tls_context: { tls_params: { tls_maximum_protocol_version: 'TLSv1_3' }, ...common },
+  });
+}
+
+function httpOptions(protocol: JsonObject, more: JsonObject = {}): JsonObject {
+  const options = { '@type': `type.googleapis.com/${httpOptionsType}`, ...protocol, ...more };
+  return { typed_extension_protocol_options: { [httpOptionsType]: options } };
+}
+
+function endpoint(clusterName: string, address: JsonObject): JsonObject {
+  return { cluster_name: clusterName, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] };
+}

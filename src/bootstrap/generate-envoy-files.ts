@@ -1,0 +1,90 @@
+// From a gateway's spec to Envoy's files, as text. Pure: the same spec gives the same bytes, so that a change is seen by
+// comparing. Of these files only bootstrap.yaml needs a restart; the others are followed.
+import { stringify } from 'yaml';
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { clusterNames, clusters } from './clusters.ts';
+import { dnsCache } from './dns-cache.ts';
+import { explicitListener } from './explicit-listener.ts';
+import type { Plan } from './http-leg.ts';
+import { innerListener } from './inner-listener.ts';
+import { extension, type JsonObject } from './json.ts';
+import { overloadManager } from './limits.ts';
+import { originRootsDocument } from './origin-roots.ts';
+import { policyDocument } from './policy-filter.ts';
+import { bootstrapFile, originRootsFile, policyFile, renderJson, resolveFile } from './rendered-files.ts';
+import { resolveDocument } from './resolve-filter.ts';
+
+export type EnvoyFiles = {
+  /** by file name in the rendered folder */
+  readonly files: ReadonlyMap<string, string>;
+  readonly bootstrapFile: typeof bootstrapFile;
+};
+
+export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
+  return {
+    files: new Map([
+      [bootstrapFile, renderYaml(bootstrapDocument(spec))],
+      [policyFile, renderJson(policyDocument(spec.policy))],
+      [resolveFile, renderJson(resolveDocument(spec.resolve))],
+      [originRootsFile, renderJson(originRootsDocument(spec.paths))],
+    ]),
+    bootstrapFile,
+  };
+}
+
+export function bootstrapDocument(spec: GatewaySpec): JsonObject {
+  const plan: Plan = { spec, dnsCache: dnsCache(spec) };
+  return {
+    node: { id: 'leafgate', cluster: 'leafgate' },
+    admin: { address: { pipe: { path: spec.paths.adminSocket, mode: ownerOnly } } },
+    bootstrap_extensions: [
+      extension(
+        'envoy.bootstrap.internal_listener',
+        'envoy.extensions.bootstrap.internal_listener.v3.InternalListener',
+      ),
+    ],
+    stats_config: { stats_matcher: { exclusion_list: { patterns: statsOfNames } } },
+    overload_manager: overloadManager(spec.limits),
+    dynamic_resources: { ads_config: adsConfig },
+    static_resources: {
+      listeners: [explicitListener(plan), innerListener(plan)],
+      clusters: clusters(spec, plan.dnsCache),
+    },
+  };
+}
+
+/** 0600 */
+const ownerOnly = 0o600;
+
+/** ten statistics and one gauge for every name that a client ever asked for, otherwise */
+const statsOfNames: readonly JsonObject[] = [{ prefix: 'sds.' }, { contains: '.on_demand_secret.ssl.certificate.' }];
+
+/**
+ * Our own server, on one delta stream. The node is sent once (61 KB with every message otherwise) and a lost stream is
+ * back within a second (Envoy's default waits up to 30 s). Without this block Envoy aborts at the first handshake.
+ */
+const adsConfig: JsonObject = {
+  api_type: 'DELTA_GRPC',
+  transport_api_version: 'V3',
+  set_node_on_first_message_only: true,
+  grpc_services: [
+    {
+      envoy_grpc: {
+        cluster_name: clusterNames.sds,
+        retry_policy: { retry_back_off: { base_interval: '0.1s', max_interval: '1s' } },
+      },
+    },
+  ],
+};
+
+const bootstrapHead = [
+  '# Made by leafgate; written anew at each start, so that edits are lost. A change here needs a restart of Envoy.',
+  '# The policy, the overrides and the roots of origins stand beside it, and Envoy follows them.',
+  '',
+].join('\n');
+
+/** Every text is quoted: YAML readers differ on what else a bare word may be. No anchors: each part reads by itself. */
+function renderYaml(document: JsonObject): string {
+  const style = { aliasDuplicateObjects: false, defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' } as const;
+  return bootstrapHead + stringify(document, { ...style, lineWidth: 0 });
+}

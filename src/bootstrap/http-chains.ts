@@ -1,0 +1,93 @@
+// The inner chains that read HTTP: `intercept` ends the client's TLS with a leaf minted for its server name, `clear`
+// takes plain HTTP inside a CONNECT. Both compare names, ask the policy again, and forward.
+import { noSniHost } from '../settings/gateway-spec.ts';
+import { accessLog } from './access-log-format.ts';
+import { clusterNames } from './clusters.ts';
+import { httpStateFilter, requestHostObject } from './filter-state.ts';
+import { domainsOf, httpConnectionManager, policyFilter, routeTo, virtualHost, type Plan } from './http-leg.ts';
+import { extension, type JsonObject } from './json.ts';
+import { handshakeTimeout } from './limits.ts';
+import { clearComparison, interceptComparison, namesHttpFilter } from './name-comparison.ts';
+import { selfCheckRefusal } from './self-check-routes.ts';
+
+export const chainNames = { intercept: 'intercept', clear: 'clear', relay: 'relay', tcp: 'tcp' } as const;
+
+export function interceptChain(plan: Plan): JsonObject {
+  return {
+    name: chainNames.intercept,
+    transport_socket_connect_timeout: handshakeTimeout,
+    transport_socket: mintingTls,
+    filters: [
+      httpConnectionManager(plan, {
+        name: chainNames.intercept,
+        accessLogs: [accessLog('intercept', plan.spec.paths.accessLog)],
+        filters: [
+          httpStateFilter('names', [requestHostObject, interceptComparison.object]),
+          namesHttpFilter(interceptComparison),
+          policyFilter(plan),
+        ],
+        virtualHosts: [
+          virtualHost('self-check', domainsOf(plan.spec.selfCheck.host), [routeTo(clusterNames.selfCheck)]),
+          virtualHost(
+            'origins',
+            ['*'],
+            [
+              // an upgrade is an HTTP/1.1 matter: HTTP/2 origins would need extended CONNECT
+              routeTo(clusterNames.originTlsHttp1, { headers: [{ name: 'upgrade', present_match: true }] }),
+              routeTo(clusterNames.originTls),
+            ],
+          ),
+        ],
+      }),
+    ],
+  };
+}
+
+export function clearChain(plan: Plan): JsonObject {
+  return {
+    name: chainNames.clear,
+    filters: [
+      httpConnectionManager(plan, {
+        name: chainNames.clear,
+        accessLogs: [accessLog('clear', plan.spec.paths.accessLog)],
+        filters: [
+          httpStateFilter('names', [requestHostObject, clearComparison.object]),
+          namesHttpFilter(clearComparison),
+          policyFilter(plan),
+        ],
+        virtualHosts: [
+          selfCheckRefusal(plan.spec.selfCheck.host),
+          virtualHost('origins', ['*'], [routeTo(clusterNames.originClear)]),
+        ],
+      }),
+    ],
+  };
+}
+
+/**
+ * Asks our SDS for a leaf at handshake time. Both resumptions off: the selector demands it, and a resumed session would
+ * carry one name's leaf to another. All users of ADS give the same `config_source`, or names hang (envoy #47309).
+ */
+const mintingTls = extension(
+  'envoy.transport_sockets.tls',
+  'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
+  {
+    disable_stateless_session_resumption: true,
+    disable_stateful_session_resumption: true,
+    common_tls_context: {
+      alpn_protocols: ['h2', 'http/1.1'],
+      custom_tls_certificate_selector: extension(
+        'envoy.tls.certificate_selectors.on_demand_secret',
+        'envoy.extensions.transport_sockets.tls.cert_selectors.on_demand_secret.v3.Config',
+        {
+          config_source: { resource_api_version: 'V3', ads: {} },
+          certificate_mapper: extension(
+            'envoy.tls.certificate_mappers.sni',
+            'envoy.extensions.transport_sockets.tls.cert_mappers.sni.v3.SNI',
+            { default_value: noSniHost },
+          ),
+        },
+      ),
+    },
+  },
+);

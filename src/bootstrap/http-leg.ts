@@ -1,0 +1,94 @@
+// What all HTTP legs share: one connection manager with the limits and the local replies, the filters in their order,
+// and routes that leave nothing of the gateway in a request.
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { extension, type JsonObject } from './json.ts';
+import { http2Limits, idleTimeout, maxHeaderCount, maxRequestHeadersKb, requestHeadersTimeout } from './limits.ts';
+import { localReplies } from './local-replies.ts';
+import { policyFilterName, policyFilterType } from './policy-filter.ts';
+import { followedFile, followedFilter, policyFile } from './rendered-files.ts';
+
+/** What chains and listeners are built from: the spec, and the one DNS cache. */
+export type Plan = { readonly spec: GatewaySpec; readonly dnsCache: JsonObject };
+
+export type HttpLeg = {
+  /** prefix of its statistics */
+  readonly name: string;
+  readonly accessLogs: readonly JsonObject[];
+  /** before the forward proxy and the router, which are always last */
+  readonly filters: readonly JsonObject[];
+  readonly virtualHosts: readonly JsonObject[];
+  /** fields of the connection manager that only this leg has */
+  readonly fields?: JsonObject;
+};
+
+export function httpConnectionManager(plan: Plan, leg: HttpLeg): JsonObject {
+  const type = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+  return extension('envoy.filters.network.http_connection_manager', type, {
+    stat_prefix: leg.name,
+    codec_type: 'AUTO',
+    http2_protocol_options: http2Limits,
+    upgrade_configs: [{ upgrade_type: 'websocket' }],
+    common_http_protocol_options: { idle_timeout: idleTimeout, max_headers_count: maxHeaderCount },
+    stream_idle_timeout: idleTimeout,
+    request_headers_timeout: requestHeadersTimeout,
+    max_request_headers_kb: maxRequestHeadersKb,
+    ...untouchedRequests,
+    ...leg.fields,
+    access_log: leg.accessLogs,
+    local_reply_config: localReplies,
+    http_filters: [...leg.filters, forwardProxyFilter(plan.dnsCache), routerFilter],
+    route_config: { virtual_hosts: leg.virtualHosts, request_headers_to_remove: headersOfEnvoy },
+  });
+}
+
+/** The policy, on every leg: a live intercepted connection feels a new rule on its next request. */
+export function policyFilter({ spec }: Plan): JsonObject {
+  return followedFilter(policyFilterName, policyFilterType, followedFile(spec.paths, policyFile));
+}
+
+export function virtualHost(name: string, domains: readonly string[], routes: readonly JsonObject[]): JsonObject {
+  return { name, domains, routes };
+}
+
+/** every path to one cluster, for as long as the stream is alive */
+export function routeTo(cluster: string, match: JsonObject = {}): JsonObject {
+  return { match: { prefix: '/', ...match }, route: { cluster, timeout: '0s' } };
+}
+
+/** `host`, with and without a port */
+export function domainsOf(host: string): readonly string[] {
+  return [host, `${host}:*`];
+}
+
+/** What Envoy would change on the way through and must not; one trailing dot goes, for routes compare bytes. */
+const untouchedRequests: JsonObject = {
+  skip_xff_append: true,
+  generate_request_id: false,
+  server_header_transformation: 'PASS_THROUGH',
+  normalize_path: false,
+  path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
+  strip_trailing_host_dot: true,
+};
+
+const headersOfEnvoy = [
+  'x-forwarded-proto',
+  'x-envoy-internal',
+  'x-envoy-external-address',
+  'x-envoy-expected-rq-timeout-ms',
+] as const;
+
+const routerFilter = extension('envoy.filters.http.router', 'envoy.extensions.filters.http.router.v3.Router', {
+  suppress_envoy_headers: true,
+});
+
+function forwardProxyFilter(dnsCache: JsonObject): JsonObject {
+  return extension(
+    'envoy.filters.http.dynamic_forward_proxy',
+    'envoy.extensions.filters.http.dynamic_forward_proxy.v3.FilterConfig',
+    {
+      dns_cache_config: dnsCache,
+      // saves the lookup of a name that is dialled elsewhere (`--resolve`)
+      allow_dynamic_host_from_filter_state: true,
+    },
+  );
+}

@@ -1,0 +1,34 @@
+// The files that Envoy follows, and the one way to point to them. A rename into the rendered folder (or a swap of the
+// folder's own link) is taken within milliseconds; a broken file leaves the last good one in force (measured).
+import { join } from 'node:path';
+import type { GatewayPaths } from '../settings/gateway-spec.ts';
+import { typed, type JsonObject } from './json.ts';
+
+/** constant for a running Envoy: a change needs a drain and a restart */
+export const bootstrapFile = 'bootstrap.yaml';
+export const policyFile = 'policy.json';
+export const resolveFile = 'resolve.json';
+export const originRootsFile = 'origin-roots.json';
+
+/** Only `paths` are needed to render a file that is followed. */
+export function followedFile(paths: GatewayPaths, file: string): JsonObject {
+  return {
+    resource_api_version: 'V3',
+    path_config_source: { path: join(paths.renderedDir, file), watched_directory: { path: paths.renderedDir } },
+  };
+}
+
+/** An HTTP filter whose configuration is a followed file. Fails closed: without one every request is answered 500. */
+export function followedFilter(name: string, type: string, source: JsonObject): JsonObject {
+  return { name, config_discovery: { config_source: source, type_urls: [`type.googleapis.com/${type}`] } };
+}
+
+/** The document of such a file. */
+export function filterDocument(name: string, configuration: JsonObject): JsonObject {
+  const resource = typed('envoy.config.core.v3.TypedExtensionConfig', { name, typed_config: configuration });
+  return { resources: [resource] };
+}
+
+export function renderJson(document: JsonObject): string {
+  return `${JSON.stringify(document, null, 1)}\n`;
+}

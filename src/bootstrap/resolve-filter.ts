@@ -1,0 +1,33 @@
+// `--resolve` overrides as a filter of their own, live in Envoy: the address to dial for a host and port. Server name,
+// Host and verification keep the name, and the destination guard still judges the address.
+import { isIpv6 } from '../names/ip-address.ts';
+import type { IpAddress } from '../names/name-types.ts';
+import type { ResolveOverride } from '../settings/gateway-spec.ts';
+import { cel, celFormat, dynamicHost, httpStateType, sharedObject, stateKeys } from './filter-state.ts';
+import { typed, type JsonObject } from './json.ts';
+import { filterDocument } from './rendered-files.ts';
+
+export const resolveFilterName = 'resolve';
+
+/** The first override of a host and port counts. Meant for tens of them: the map is built anew for each request. */
+export function resolveDocument(overrides: readonly ResolveOverride[]): JsonObject {
+  const objects = overrides.length === 0 ? [] : [overrideObject(overrides)];
+  return filterDocument(resolveFilterName, typed(httpStateType, { on_request_headers: objects }));
+}
+
+/** Nothing in the expression needs quoting: host names and addresses hold no quote, backslash or percent sign. */
+function overrideObject(overrides: readonly ResolveOverride[]): JsonObject {
+  const addresses = new Map<string, string>();
+  for (const { host, port, address } of overrides) {
+    const key = `${host}:${port}`;
+    if (!addresses.has(key)) addresses.set(key, dialText(address));
+  }
+  const map = `{${[...addresses].map(([key, address]) => `'${key}': '${address}'`).join(', ')}}`;
+  const asked = `string(filter_state['${stateKeys.connectHost}']) + ':' + string(filter_state['${stateKeys.port}'])`;
+  return sharedObject(dynamicHost, celFormat(cel(`${asked} in ${map} ? ${map}[${asked}] : ''`)), dynamicHost);
+}
+
+/** the forward proxy takes an IPv6 literal for a name unless it has brackets */
+function dialText(address: IpAddress): string {
+  return isIpv6(address) ? `[${address.text}]` : address.text;
+}

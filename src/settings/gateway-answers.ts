@@ -1,0 +1,24 @@
+// What the gateway says when it answers in place of an origin. The generator of Envoy's files writes these words and the
+// probe reads them, so that both import them from here.
+
+/** header with the rule that refused, as `<verdict>:<name>`: clients mostly hide the body of a refused CONNECT */
+export const ruleHeader = 'x-leafgate-rule';
+/** header with the error word of every answer that is the gateway's own */
+export const errorHeader = 'x-leafgate-error';
+
+/** field `error` of the JSON body */
+export const gatewayErrorWords = {
+  /** a rule refused; field `rule` names it */
+  policy: 'blocked_by_policy',
+  /** every address of the name is one that the destination guard refuses */
+  destination: 'destination_denied',
+  /** server name, CONNECT host and authority are not the same */
+  names: 'name_mismatch',
+  /** no connection to the origin, or its certificate was refused */
+  origin: 'origin_failed',
+  dns: 'dns_failed',
+  /** anything else that Envoy answers by itself */
+  other: 'egress_error',
+} as const;
+
+export type GatewayErrorWord = (typeof gatewayErrorWords)[keyof typeof gatewayErrorWords];
