@@ -1,12 +1,15 @@
 // From what Node, OpenSSL and undici throw to one stable code. Matches on their codes, never on their text, which
 // changes between versions. Must not know sockets.
 import { FetchFailureError } from './fetch-result.ts';
-import type { FetchFailure, FetchFailureCode } from './fetch-result.ts';
+import type { FetchFailure, FetchFailureCode, PeerRole } from './fetch-result.ts';
 
 type PlainCode = Extract<
   FetchFailureCode,
   'connection-closed' | 'connection-refused' | 'unreachable' | 'dns' | 'timeout' | 'bad-response'
 >;
+
+/** who was spoken to; `text` is for the sentence */
+export type Peer = { readonly role: PeerRole; readonly text: string };
 
 const codeOf: { readonly [code in string]?: PlainCode } = {
   ECONNREFUSED: 'connection-refused',
@@ -40,12 +43,12 @@ const sentences: { readonly [code in PlainCode]: string } = {
   'bad-response': 'did not answer in HTTP/1.1',
 };
 
-export function plainFailure(code: PlainCode, peer: string, facts = ''): FetchFailure {
-  return { kind: 'failed', code, detail: `${peer} ${sentences[code]}${facts === '' ? '' : ` (${facts})`}` };
+export function plainFailure(code: PlainCode, peer: Peer, facts = ''): FetchFailure {
+  const detail = `${peer.text} ${sentences[code]}${facts === '' ? '' : ` (${facts})`}`;
+  return { kind: 'failed', code, peer: peer.role, detail };
 }
 
-/** `peer`: who was spoken to, for the sentence (`the proxy 127.0.0.1:3128`, `api.example.com`). */
-export function classifyFailure(thrown: unknown, peer: string): FetchFailure {
+export function classifyFailure(thrown: unknown, peer: Peer): FetchFailure {
   if (thrown instanceof FetchFailureError) return thrown.failure;
   const code = errorCode(thrown);
   const known = codeOf[code];
@@ -64,9 +67,14 @@ export function alertName(code: string): string {
     .replaceAll('_', '-');
 }
 
-function handshakeFailure(code: string, peer: string): FetchFailure {
+function handshakeFailure(code: string, peer: Peer): FetchFailure {
   const alert = alertName(code);
-  return { kind: 'failed', code: 'tls-handshake', alert, detail: `the TLS handshake with ${peer} failed: ${alert}` };
+  return {
+    kind: 'failed',
+    code: 'tls-handshake',
+    alert,
+    detail: `the TLS handshake with ${peer.text} failed: ${alert}`,
+  };
 }
 
 function isTlsCode(code: string): boolean {

@@ -7,6 +7,7 @@ import { connect } from 'node:tls';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import type { Clock, DurationMs } from '../clock.ts';
 import { classifyFailure, plainFailure } from './classify-failure.ts';
+import type { Peer } from './classify-failure.ts';
 import { FetchFailureError } from './fetch-result.ts';
 import type { FetchFailure } from './fetch-result.ts';
 import { authorityOf } from './fetch-target.ts';
@@ -35,7 +36,7 @@ export type VerifiedConnection = { readonly socket: TLSSocket; readonly session:
 
 /** Rejects with a FetchFailureError. */
 export async function dialTls(plan: DialPlan): Promise<VerifiedConnection> {
-  const peer = authorityOf(plan.endpoint);
+  const peer = peerOf(plan);
   const attempt = new AbortController();
   const timer = plan.clock.after(plan.timeoutMs, () => {
     const failure = plainFailure('timeout', peer, `no verified connection within ${plan.timeoutMs} ms`);
@@ -46,7 +47,9 @@ export async function dialTls(plan: DialPlan): Promise<VerifiedConnection> {
   try {
     const { proxy } = plan;
     const tunnel =
-      proxy === undefined ? undefined : await openTunnel({ proxy, authority: peer, signal: attempt.signal });
+      proxy === undefined
+        ? undefined
+        : await openTunnel({ proxy, authority: authorityOf(plan.endpoint), signal: attempt.signal });
     return await handshake(plan, tunnel, attempt.signal);
   } finally {
     timer.cancel();
@@ -141,6 +144,7 @@ export function identityError(name: ServerName, der: Uint8Array): Error | undefi
   });
 }
 
-function peerOf({ endpoint, proxy }: DialPlan): string {
-  return proxy === undefined ? authorityOf(endpoint) : `${authorityOf(endpoint)} behind ${proxy.authority}`;
+function peerOf({ endpoint, proxy }: DialPlan): Peer {
+  const text = authorityOf(endpoint);
+  return { role: 'server', text: proxy === undefined ? text : `${text} behind ${proxy.authority}` };
 }

@@ -4,11 +4,13 @@ import type { TlsSession } from './tls-session.ts';
 
 /** What a leafgate gateway says when it answers itself instead of the server: its rule, and its error word. */
 export type GatewayRefusal = {
-  /** header `x-leafgate-rule`, else the JSON body's `rule` */
+  /** the rule that decided, as `<verdict>:<name>` */
   readonly rule?: string;
-  /** the JSON body's `error`, such as `blocked_by_policy` or `egress_error` */
+  /** one of settings/gateway-answers.ts, such as `blocked_by_policy` or `origin_failed` */
   readonly error?: string;
 };
+
+export type PeerRole = 'proxy' | 'server';
 
 export type Answered = {
   readonly kind: 'answered';
@@ -46,7 +48,13 @@ export type FetchFailure =
   | RedirectRefusal
   /** `alert`: what the peer said, or why OpenSSL gave up, such as `unrecognized-name` or `wrong-version-number` */
   | Failure<'tls-handshake', { readonly alert: string }>
-  | Failure<'connection-closed' | 'connection-refused' | 'unreachable' | 'dns' | 'timeout' | 'bad-response'>;
+  | Failure<
+      'connection-closed' | 'connection-refused' | 'unreachable' | 'dns' | 'timeout' | 'bad-response',
+      {
+        /** who did not do their part: the proxy, or the server at its end of the tunnel */
+        readonly peer: PeerRole;
+      }
+    >;
 
 export type FetchFailureCode = FetchFailure['code'];
 

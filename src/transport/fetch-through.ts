@@ -9,7 +9,8 @@ import { FetchFailureError } from './fetch-result.ts';
 import type { FetchResult } from './fetch-result.ts';
 import { authorityOf, parseFetchTarget } from './fetch-target.ts';
 import type { FetchTarget } from './fetch-target.ts';
-import { maxRefusalBytes, readGatewayRefusal, ruleHeader } from './gateway-refusal.ts';
+import { firstOf, maxRefusalBytes, readGatewayRefusal } from './gateway-refusal.ts';
+import type { AnswerHeaders } from './gateway-refusal.ts';
 import type { HttpProxy } from './http-proxy.ts';
 import { RequestTrace } from './origin-connections.ts';
 import type { ServerTrust } from './server-trust.ts';
@@ -84,7 +85,7 @@ type Exchange = {
 };
 
 async function exchange({ request, target, connections, trace }: Exchange): Promise<FetchResult> {
-  const peer = authorityOf(target.dial ?? target.endpoint);
+  const peer = { role: 'server', text: authorityOf(target.dial ?? target.endpoint) } as const;
   const deadline = new AbortController();
   const timer = request.clock.after(request.timeoutMs, () => {
     const failure = plainFailure('timeout', peer, `no answer within ${request.timeoutMs} ms`);
@@ -117,7 +118,7 @@ async function exchange({ request, target, connections, trace }: Exchange): Prom
 
 type Response = {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly headers: AnswerHeaders;
   readonly body: Uint8Array;
   readonly tls: NonNullable<ReturnType<RequestTrace['session']>>;
 };
@@ -128,12 +129,8 @@ function resultOf({ status, headers, body, tls }: Response, target: FetchTarget)
     const detail = `${target.origin} redirects off its origin (${status}), which is not followed`;
     return { kind: 'failed', code: 'redirect-refused', status, tls, detail };
   }
-  const gateway = status < 400 ? undefined : readGatewayRefusal(firstOf(headers[ruleHeader]), body);
+  const gateway = status < 400 ? undefined : readGatewayRefusal(headers, body);
   return { kind: 'answered', status, tls, ...(gateway === undefined ? {} : { gateway }) };
-}
-
-function firstOf(value: string | string[] | undefined): string | undefined {
-  return typeof value === 'string' ? value : value?.[0];
 }
 
 function isOnOrigin(location: string, target: FetchTarget): boolean {

@@ -1,39 +1,40 @@
-// Reading what a leafgate gateway says when it answers by itself: the rule and the error word, from the header and the
-// JSON body that its Envoy configuration gives. What a peer sent is bounded and made printable. Pure.
-import type { GatewayRefusal } from './fetch-result.ts';
+// Reading what a leafgate gateway says when it answers by itself: the rule and the error word, from its headers or the
+// JSON body. What a peer sent is bounded and made printable. Pure.
 import { printable } from '../errors.ts';
+import { errorHeader, gatewayErrorWords, ruleHeader } from '../settings/gateway-answers.ts';
+import type { GatewayRefusal } from './fetch-result.ts';
 
-export const ruleHeader = 'x-leafgate-rule';
 /** enough for the gateway's JSON (under 1 KiB); what is longer is somebody else's page */
 export const maxRefusalBytes = 8192;
 
-/** the error words of the gateway's local replies; a server's own JSON errors must not be taken for the gateway's */
-const gatewayErrors: ReadonlySet<string> = new Set(['blocked_by_policy', 'destination_denied', 'egress_error']);
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** a server's own JSON errors must not be taken for the gateway's */
+const gatewayErrors: ReadonlySet<string> = new Set(Object.values(gatewayErrorWords));
 
 /** Undefined when the answer shows no sign of a gateway. `body` may be cut off. */
-export function readGatewayRefusal(rule: string | undefined, body: Uint8Array): GatewayRefusal | undefined {
+export function readGatewayRefusal(headers: AnswerHeaders, body: Uint8Array): GatewayRefusal | undefined {
   const json = parseObject(body);
-  const error = textField(json, 'error');
-  const isGatewayError = error !== undefined && gatewayErrors.has(error);
-  const named = rule ?? (isGatewayError ? textField(json, 'rule') : undefined);
-  if (named === undefined && !isGatewayError) return undefined;
-  return {
-    ...(named === undefined || named === '' ? {} : { rule: printable(named) }),
-    ...(isGatewayError ? { error } : {}),
-  };
+  const error = knownError(firstOf(headers[errorHeader])) ?? knownError(json.get('error'));
+  const named = firstOf(headers[ruleHeader]) ?? (error === undefined ? undefined : json.get('rule'));
+  const rule = typeof named === 'string' && named !== '' ? printable(named) : undefined;
+  if (rule === undefined && error === undefined) return undefined;
+  return { ...(rule === undefined ? {} : { rule }), ...(error === undefined ? {} : { error }) };
 }
 
-function parseObject(body: Uint8Array): object | undefined {
+export function firstOf(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+function knownError(word: unknown): string | undefined {
+  return typeof word === 'string' && gatewayErrors.has(word) ? word : undefined;
+}
+
+function parseObject(body: Uint8Array): ReadonlyMap<string, unknown> {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(body));
-    return typeof value === 'object' && value !== null ? value : undefined;
+    return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
   } catch {
-    return undefined;
+    return new Map();
   }
-}
-
-function textField(json: object | undefined, field: string): string | undefined {
-  if (json === undefined) return undefined;
-  const value: unknown = new Map<string, unknown>(Object.entries(json)).get(field);
-  return typeof value === 'string' ? value : undefined;
 }

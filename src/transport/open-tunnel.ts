@@ -5,7 +5,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { classifyFailure } from './classify-failure.ts';
 import { FetchFailureError } from './fetch-result.ts';
-import { maxRefusalBytes, readGatewayRefusal, ruleHeader } from './gateway-refusal.ts';
+import { maxRefusalBytes, readGatewayRefusal } from './gateway-refusal.ts';
 import type { HttpProxy } from './http-proxy.ts';
 
 /** a refusal's status alone says most: its body is worth no longer a wait than this */
@@ -60,7 +60,7 @@ function askForTunnel({ proxy, authority }: TunnelRequest): ClientRequest {
 }
 
 function answerOf(asked: ClientRequest, proxy: HttpProxy): Promise<ProxyAnswer> {
-  const peer = `the proxy ${proxy.authority}`;
+  const peer = { role: 'proxy', text: `the proxy ${proxy.authority}` } as const;
   const { promise, resolve, reject } = Promise.withResolvers<ProxyAnswer>();
   asked.on('connect', (response, socket, head) => {
     // until the handshake takes the socket over, its end must not become an uncaught error
@@ -82,8 +82,7 @@ async function refusalOf(
   const status = response.statusCode ?? 0;
   const length = Number(response.headers['content-length'] ?? 0);
   const body = await readBody(socket, head, Math.min(length, maxRefusalBytes));
-  const header = response.headers[ruleHeader];
-  const refusal = readGatewayRefusal(typeof header === 'string' ? header : undefined, body);
+  const refusal = readGatewayRefusal(response.headers, body);
   const rule = refusal?.rule === undefined ? '' : ` by rule ${refusal.rule}`;
   const detail = `the proxy ${tunnel.proxy.authority} answered ${status} to CONNECT ${tunnel.authority}${rule}`;
   return new FetchFailureError({ kind: 'failed', code: 'refused-by-proxy', status, ...refusal, detail });
