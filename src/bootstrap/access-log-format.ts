@@ -1,6 +1,6 @@
 // The access record: one JSON object a line, one file, six kinds of line (`leg`). The field names are what `observe`
 // parses. A leg carries what it can know; what a client chose is cut, so that no request costs a long line.
-import { stateKeys, stateText } from './filter-state.ts';
+import { decidingRule, stateKeys, stateText } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 
 export const recordLegs = ['connect', 'plain', 'listener', 'intercept', 'clear', 'tcp'] as const;
@@ -10,6 +10,14 @@ const maxAuthority = 300;
 const maxPath = 1024;
 const maxMethod = 32;
 
+/** What decided this request, which a new policy may make another rule than the tunnel's; the tunnel's if none did. */
+const ruleOfRequest = `%COALESCE(${JSON.stringify({
+  operators: [
+    { command: 'DYNAMIC_METADATA', param: decidingRule },
+    { command: 'FILTER_STATE', param: `${stateKeys.rule}:PLAIN` },
+  ],
+})})%`;
+
 /** every field that some leg writes, `leg` apart */
 const operators = {
   type: '%ACCESS_LOG_TYPE%',
@@ -18,7 +26,7 @@ const operators = {
   client: stateText(stateKeys.client),
   connect: stateText(stateKeys.connectAuthority),
   host: `%FILTER_STATE(${stateKeys.host}:PLAIN):${maxAuthority}%`,
-  rule: stateText(stateKeys.rule),
+  rule: ruleOfRequest,
   sni: '%REQUESTED_SERVER_NAME%',
   method: `%REQ(:METHOD):${maxMethod}%`,
   authority: `%REQ(:AUTHORITY):${maxAuthority}%`,
@@ -79,15 +87,16 @@ const fieldsOfLeg: { readonly [leg in RecordLeg]: readonly (keyof typeof operato
   tcp: [...everyLeg, ...innerLeg, 'sni', 'termination', 'upstream', 'upstream_failure', 'rx', 'tx'],
 };
 
+/** legs without an HTTP request know the CONNECT's host and rule */
+const ofTunnel = {
+  host: `%FILTER_STATE(${stateKeys.connectHost}:PLAIN):${maxAuthority}%`,
+  rule: stateText(stateKeys.rule),
+};
+
 /** operators that a leg knows under another name than the rest */
 const operatorsOfLeg: { readonly [leg in RecordLeg]?: { readonly [field in keyof typeof operators]?: string } } = {
-  // no HTTP request here: the host is the CONNECT's, and bytes are counted on the wire
-  listener: {
-    host: `%FILTER_STATE(${stateKeys.connectHost}:PLAIN):${maxAuthority}%`,
-    rx: '%DOWNSTREAM_WIRE_BYTES_RECEIVED%',
-    tx: '%DOWNSTREAM_WIRE_BYTES_SENT%',
-  },
-  tcp: { host: `%FILTER_STATE(${stateKeys.connectHost}:PLAIN):${maxAuthority}%` },
+  listener: { ...ofTunnel, rx: '%DOWNSTREAM_WIRE_BYTES_RECEIVED%', tx: '%DOWNSTREAM_WIRE_BYTES_SENT%' },
+  tcp: ofTunnel,
 };
 
 /** The fields of one leg's line, each with the operator that fills it. */

@@ -45,7 +45,7 @@ const dialledHost = String.raw`re.extract(request.host.lowerAscii(), '^(.*?)\\.*
 const requestPort = String.raw`request.host.matches('.*:[0-9]+$') ? re.extract(request.host, ':0*([0-9]+)$', '\\1') : '80'`;
 
 const celFormatter = extension('envoy.formatter.cel', 'envoy.extensions.formatter.cel.v3.Cel', {
-  cel_config: { enable_string_functions: true, enable_string_conversion: true },
+  cel_config: { enable_string_functions: true, enable_string_conversion: true, enable_string_concat: true },
 });
 
 /** Parses as a plain format; `omit_empty_values` makes a failed expression empty, not `-`. */
@@ -90,11 +90,10 @@ export const explicitClientObjects: readonly JsonObject[] = [
   sharedObject(dynamicPort, celFormat(cel(requestPort)), dynamicPort),
 ];
 
-/** The policy's verdict and rule; dynamic metadata cannot be set by a client. */
-export const ruleObject = sharedObject(
-  stateKeys.rule,
-  plainFormat('%DYNAMIC_METADATA(envoy.filters.http.rbac:policy_enforced_effective_policy_id)%'),
-);
+/** where the policy filter leaves the name of its outcome; a client cannot set dynamic metadata */
+export const decidingRule = 'envoy.filters.http.rbac:policy_enforced_effective_policy_id';
+
+export const ruleObject = sharedObject(stateKeys.rule, plainFormat(`%DYNAMIC_METADATA(${decidingRule})%`));
 
 export function httpStateFilter(name: string, objects: readonly JsonObject[]): JsonObject {
   return extension(name, httpStateType, { on_request_headers: objects });

@@ -2,7 +2,7 @@
 // Never Envoy's transport text: it can quote what an origin sent. The record has it.
 import { errorHeader, gatewayErrorWords, ruleHeader, type GatewayErrorWord } from '../settings/gateway-answers.ts';
 import { stateKeys, stateText } from './filter-state.ts';
-import { extension, type Json, type JsonObject } from './json.ts';
+import { extension, type JsonObject } from './json.ts';
 
 /** RBAC policies that are not a person's rules */
 export const namesRuleName = 'name-mismatch';
@@ -12,6 +12,10 @@ const refusingRule = String.raw`%CEL(re.extract(response.code_details, 'matched_
 
 const failedStatus = 502;
 
+const anyError: JsonObject = {
+  status_code_filter: { comparison: { op: 'GE', value: { default_value: 400, runtime_key: 'leafgate.unused' } } },
+};
+
 /** the first mapper that fits answers */
 export const localReplies: JsonObject = {
   mappers: [
@@ -20,25 +24,31 @@ export const localReplies: JsonObject = {
     reply(gatewayErrorWords.policy, detailsContain('rbac_access_denied'), { status: 403, rule: refusingRule }),
     reply(gatewayErrorWords.origin, responseFlags('UF'), { status: failedStatus }),
     reply(gatewayErrorWords.dns, responseFlags('DF'), { status: failedStatus }),
+    reply(gatewayErrorWords.other, anyError, {}),
   ],
-  body_format: body(gatewayErrorWords.other, { status: '%RESPONSE_CODE%', flags: '%RESPONSE_FLAGS_LONG%' }),
 };
 
 function reply(
   word: GatewayErrorWord,
   filter: JsonObject,
-  { status, rule }: { readonly status: number; readonly rule?: string },
+  { status, rule }: { readonly status?: number; readonly rule?: string },
 ): JsonObject {
   return {
     filter,
-    status_code: status,
-    body_format_override: body(word, rule === undefined ? {} : { rule }),
+    ...(status === undefined ? {} : { status_code: status }),
+    body_format_override: body(word, rule),
     headers_to_add: [header(errorHeader, word), ...(rule === undefined ? [] : [header(ruleHeader, rule)])],
   };
 }
 
-function body(word: GatewayErrorWord, fields: { readonly [field: string]: Json }): JsonObject {
-  const format = { error: word, ...fields, host: stateText(stateKeys.host), id: stateText(stateKeys.id) };
+function body(word: GatewayErrorWord, rule: string | undefined): JsonObject {
+  const format = {
+    error: word,
+    ...(rule === undefined ? {} : { rule }),
+    status: '%RESPONSE_CODE%',
+    host: stateText(stateKeys.host),
+    id: stateText(stateKeys.id),
+  };
   return { json_format: format, omit_empty_values: true };
 }
 
