@@ -92,6 +92,11 @@ class LeafMinter implements Minter {
     }
   }
 
+  forgetLeaf(asked: AskedName): void {
+    const name = parseAskedName(asked);
+    if (name.kind !== 'refused') this.#cache.forget(cacheKey(name));
+  }
+
   resourceTtl(notAfter: EpochMs): DurationMs {
     return millis(Math.max(1000, between(this.#parts.clock.now(), notAfter) - ttlMarginMs));
   }
@@ -107,7 +112,7 @@ class LeafMinter implements Minter {
     if (press.signer.certificate.notBefore > now) return { kind: 'unavailable', reason: 'signer-not-yet-valid' };
     if (between(now, press.signer.notAfter) < shortestLeafMs) return { kind: 'unavailable', reason: 'signer-expired' };
     if (!press.permits(name)) return refused('name-constraint');
-    return { kind: 'admitted', name, key: name.kind === 'dns' ? name.host : name.address.text, press };
+    return { kind: 'admitted', name, key: cacheKey(name), press };
   }
 
   #refusalByPolicy(name: MintableName): Refusal | undefined {
@@ -201,6 +206,11 @@ class LeafMinter implements Minter {
 
 function refused(reason: RefusalReason): Refusal {
   return { kind: 'refused', reason };
+}
+
+/** canonical: several spellings share one leaf; an address never looks like a host name */
+function cacheKey(name: MintableName): string {
+  return name.kind === 'dns' ? name.host : name.address.text;
 }
 
 /** The same CA, key and chain: a pool file that was only rewritten must not cost every cached leaf. */

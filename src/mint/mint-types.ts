@@ -21,7 +21,7 @@ export type Leaf = {
 
 export type RefusalReason = NameRefusal | 'policy' | 'name-constraint';
 export type UnavailableReason =
-  'rate-limited' | 'no-signer' | 'signer-expired' | 'signer-not-yet-valid' | 'deadline' | 'internal';
+  'rate-limited' | 'too-many-names' | 'no-signer' | 'signer-expired' | 'signer-not-yet-valid' | 'deadline' | 'internal';
 
 export type MintOutcome =
   | { readonly kind: 'granted'; readonly leaf: Leaf; readonly fresh: boolean }
@@ -42,6 +42,8 @@ export interface Minter {
   mint(asked: AskedName): MintOutcome | Promise<MintOutcome>;
   /** Judges a held version from itself alone: same CA still in the pool, enough life left, name still allowed. */
   judgeHeld(asked: AskedName, version: string): HeldVerdict;
+  /** The peer rejected the leaf of this name: it is not served again from the cache. */
+  forgetLeaf(asked: AskedName): void;
   /** The TTL to send with a leaf: notAfter − now − 60 s (design section 5); at least 1 s. */
   resourceTtl(notAfter: EpochMs): DurationMs;
 }

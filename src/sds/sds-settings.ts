@@ -29,6 +29,9 @@ export const maxConnections = 64;
 /** names one stream may hold or wait for (reliability section 3) */
 export const maxNamesPerStream = 50_000;
 
+/** names told to go whose peer has not answered yet; beyond it that peer does not answer and gets nothing new */
+export const maxLeavingNames = 1000;
+
 /** unsent bytes of one stream beyond which it is neither read nor answered until the peer takes some */
 export const maxUnsentBytes = 256 * 1024;
 

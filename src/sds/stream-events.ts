@@ -1,4 +1,5 @@
 // What goes into a stream's protocol machine and what comes out of it. Must not know gRPC, clocks or minters.
+import type { EpochMs } from '../clock.ts';
 import type {
   HeldVerdict,
   Leaf,
@@ -22,18 +23,32 @@ export type StreamEvent =
   | { readonly kind: 'evict'; readonly name: AskedName };
 
 export type StreamAction =
-  /** `ask`: somebody waits, the deadline runs; `refresh`: the peer serves what it holds meanwhile */
-  | { readonly kind: 'mint'; readonly name: AskedName; readonly ticket: number; readonly urgency: 'ask' | 'refresh' }
+  | MintAction
   | SendSecret
-  | { readonly kind: 'send-removal'; readonly name: AskedName; readonly nonce: string; readonly why: RemovalReason }
+  | SendRemoval
   | { readonly kind: 'send-empty'; readonly typeUrl: string; readonly nonce: string }
-  /** the peer holds this name from before this stream; nothing is sent */
-  | { readonly kind: 'kept'; readonly name: AskedName }
+  /** the peer holds a good leaf from before this stream; nothing is sent */
+  | { readonly kind: 'kept'; readonly name: AskedName; readonly notAfter: EpochMs }
   /** the peer gave the name up; nothing is sent */
   | { readonly kind: 'released'; readonly name: AskedName }
   /** a held name could not be refreshed now: review it again later */
   | { readonly kind: 'review-later'; readonly name: AskedName }
   | Rejected;
+
+export type MintAction = {
+  readonly kind: 'mint';
+  readonly name: AskedName;
+  readonly ticket: number;
+  /** `ask`: somebody waits, the deadline runs; `refresh`: the peer serves what it holds meanwhile */
+  readonly urgency: 'ask' | 'refresh';
+};
+
+export type SendRemoval = {
+  readonly kind: 'send-removal';
+  readonly name: AskedName;
+  readonly nonce: string;
+  readonly why: RemovalReason;
+};
 
 export type SendSecret = {
   readonly kind: 'send-secret';
@@ -53,7 +68,7 @@ export type Rejected = {
   readonly wasFirst: boolean;
 };
 
-export type RemovalReason = RefusalReason | UnavailableReason | 'rejected' | 'too-many-names';
+export type RemovalReason = RefusalReason | UnavailableReason | 'rejected';
 
 /** Judges a version that the peer holds; the minter's `judgeHeld`. */
 export type JudgeHeld = (name: AskedName, version: string) => HeldVerdict;

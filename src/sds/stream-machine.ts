@@ -150,14 +150,8 @@ export class StreamMachine {
       if (known !== undefined) this.#askAgain(known);
       else if (this.#names.size >= this.#maxNames) this.#sendRemoval(name, 'too-many-names');
       else if (held === undefined) this.#mint(this.#remember(name, undefined), true);
-      else this.#resume(name, held);
+      else this.#review(this.#remember(name, held), held, true);
     }
-  }
-
-  /** The peer came back with what it holds: nothing is re-minted that is still good. */
-  #resume(name: AskedName, version: string): void {
-    this.#actions.push({ kind: 'kept', name });
-    this.#review(this.#remember(name, version), version);
   }
 
   /** An explicit subscribe is always answered, whatever was sent before: Envoy may have lost it (facts #47309). */
@@ -207,10 +201,13 @@ export class StreamMachine {
     else if (state.heldVersion !== undefined) this.#review(state, state.heldVersion);
   }
 
-  #review(state: NameState, version: string): void {
-    const verdict = this.#rules.judgeHeld(state.name, version);
+  /** `isResumed`: the peer came back with this version; nothing is re-minted that is still good. */
+  #review(state: NameState, version: string, isResumed = false): void {
+    const { name } = state;
+    const verdict = this.#rules.judgeHeld(name, version);
     if (verdict.kind === 'refuse') this.#remove(state, verdict.reason);
     else if (verdict.kind === 'replace') this.#mint(state, false);
+    else if (isResumed) this.#actions.push({ kind: 'kept', name, notAfter: verdict.notAfter });
   }
 
   #mint(state: NameState, isAsked: boolean): void {

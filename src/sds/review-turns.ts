@@ -1,0 +1,67 @@
+// Judges held names anew after a change of pool or policy, a few a turn, and tries again later what could not be
+// re-minted. Also looks for names that a peer still holds although their TTL has passed. Must not know how a name is
+// judged.
+import { millis, plus, type Clock, type Timer } from '../clock.ts';
+import type { AskedName } from '../names/name-types.ts';
+import type { LiveNames } from './live-names.ts';
+import { overdueSweepMs, refreshPauseMs, reviewRetryMs, reviewsPerTurn } from './sds-settings.ts';
+
+type Reviewed = { readonly id: number; review(name: AskedName): void };
+type Held<Stream> = { readonly stream: Stream; readonly name: AskedName };
+
+/** a leaf that ends within this has outlived its TTL by half a minute: the TTL ends 60 s before the leaf does */
+const outlivedMs = millis(30_000);
+
+export class ReviewTurns<Stream extends Reviewed> {
+  readonly #clock: Clock;
+  readonly #live: LiveNames<Stream>;
+  #waiting: Held<Stream>[] = [];
+  #retries: Held<Stream>[] = [];
+  #turnTimer: Timer | undefined;
+  #retryTimer: Timer | undefined;
+  #sweepTimer: Timer | undefined;
+
+  constructor(clock: Clock, live: LiveNames<Stream>) {
+    this.#clock = clock;
+    this.#live = live;
+    this.#sweepLater();
+  }
+
+  /** Everything that is held, from the longest-held on; a review under way starts again. */
+  reviewAll(): void {
+    this.#waiting = [...this.#live.all()];
+    this.#turn();
+  }
+
+  later(stream: Stream, name: AskedName): void {
+    this.#retries.push({ stream, name });
+    this.#retryTimer ??= this.#clock.after(reviewRetryMs, () => {
+      this.#retryTimer = undefined;
+      this.#waiting.push(...this.#retries.splice(0));
+      this.#turn();
+    });
+  }
+
+  stop(): void {
+    for (const timer of [this.#turnTimer, this.#retryTimer, this.#sweepTimer]) timer?.cancel();
+    this.#waiting = [];
+    this.#retries = [];
+  }
+
+  #turn(): void {
+    if (this.#turnTimer !== undefined) return;
+    for (const { stream, name } of this.#waiting.splice(0, reviewsPerTurn)) stream.review(name);
+    if (this.#waiting.length === 0) return;
+    this.#turnTimer = this.#clock.after(refreshPauseMs, () => {
+      this.#turnTimer = undefined;
+      this.#turn();
+    });
+  }
+
+  #sweepLater(): void {
+    this.#sweepTimer = this.#clock.after(overdueSweepMs, () => {
+      for (const { stream, name } of this.#live.endingBefore(plus(this.#clock.now(), outlivedMs))) stream.review(name);
+      this.#sweepLater();
+    });
+  }
+}
