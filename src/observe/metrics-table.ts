@@ -41,7 +41,17 @@ export const metricsTable = {
   leafgate_names_unavailable_total: {
     kind: 'counter',
     help: 'asked names that could not be minted just then, by reason',
-    labels: { reason: ['rate-limited', 'no-signer', 'signer-expired', 'deadline', 'internal'] },
+    labels: {
+      reason: [
+        'rate-limited',
+        'too-many-names',
+        'no-signer',
+        'signer-expired',
+        'signer-not-yet-valid',
+        'deadline',
+        'internal',
+      ],
+    },
   },
   leafgate_sds_streams: { kind: 'gauge', help: 'open SDS streams', labels: { service: ['ads', 'sds'] } },
   leafgate_sds_live_names: { kind: 'gauge', help: 'names that Envoy holds a leaf for', labels: {} },

@@ -1,0 +1,103 @@
+// One line of Envoy's access log, parsed: the fields that bootstrap writes, each checked and capped. Pure; must not know
+// how lines are joined.
+import { printable } from '../errors.ts';
+
+export type AccessLogLeg = 'connect' | 'plain' | 'listener' | 'intercept' | 'clear' | 'tcp';
+
+/** texts are printable and capped; what Envoy could not know is absent */
+export type AccessLogLine = {
+  readonly leg: AccessLogLeg;
+  readonly type: string;
+  readonly start: string;
+  readonly id: string;
+  readonly durationMs: number;
+  readonly rx: number;
+  readonly tx: number;
+  readonly text: { readonly [field in TextField]?: string };
+  readonly number: { readonly [field in NumberField]?: number };
+};
+
+const textFields = [
+  'client',
+  'connect',
+  'host',
+  'rule',
+  'sni',
+  'method',
+  'authority',
+  'path',
+  'protocol',
+  'upstream_protocol',
+  'flags',
+  'details',
+  'chain',
+  'tls',
+  'leaf',
+  'client_tls_failure',
+  'local_close',
+  'termination',
+  'upstream',
+  'upstream_tls',
+  'upstream_failure',
+] as const;
+const numberFields = ['status', 'handshake_ms', 'connection_id', 'grpc_status'] as const;
+
+type TextField = (typeof textFields)[number];
+type NumberField = (typeof numberFields)[number];
+
+const legs: ReadonlySet<string> = new Set(['connect', 'plain', 'listener', 'intercept', 'clear', 'tcp']);
+
+/** undefined when the line is not one of ours */
+export function parseAccessLogLine(line: string): AccessLogLine | undefined {
+  const fields = parseObject(line);
+  const leg = fields?.['leg'];
+  if (fields === undefined || !isLeg(leg)) return undefined;
+  return {
+    leg,
+    type: textOf(fields['type']) ?? '',
+    start: textOf(fields['start']) ?? '',
+    id: textOf(fields['id']) ?? '',
+    durationMs: numberOf(fields['duration_ms']) ?? 0,
+    rx: numberOf(fields['rx']) ?? 0,
+    tx: numberOf(fields['tx']) ?? 0,
+    text: pick(textFields, (field) => textOf(fields[field])),
+    number: pick(numberFields, (field) => numberOf(fields[field])),
+  };
+}
+
+function pick<Field extends string, Value>(
+  names: readonly Field[],
+  read: (field: Field) => Value | undefined,
+): { readonly [field in Field]?: Value } {
+  const picked: { [field in Field]?: Value } = {};
+  for (const name of names) {
+    const value = read(name);
+    if (value !== undefined) picked[name] = value;
+  }
+  return picked;
+}
+
+function isLeg(value: unknown): value is AccessLogLeg {
+  return typeof value === 'string' && legs.has(value);
+}
+
+/** Envoy writes `-` or null for what it does not know */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'string' || value === '' || value === '-') return undefined;
+  return printable(value);
+}
+
+function numberOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+// Why a client's TLS connection brought no request, from what Envoy's listener log shows (tables measured with curl, Go,
+// GnuTLS, Java, Chromium, Python and Node). Pure.
+import type { AccessLogLine } from './access-log-line.ts';
+import type { RecordReason } from './access-record.ts';
+
+const trustHint =
+  'start it with `leafgate run`, or point its trust variable (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE, …) at the CA files that `leafgate up` names';
+
+type Symptom = { readonly sign: RegExp; readonly reason: RecordReason };
+
+/** the first that fits; they are looked for only when the handshake never ended */
+const brokenHandshakes: readonly Symptom[] = [
+  {
+    sign: /CONNECTION_REJECTED/,
+    reason: { code: 'no-leaf', words: 'no certificate is minted for this name; the log says why' },
+  },
+  {
+    sign: /transport_socket_timeout/,
+    reason: { code: 'leaf-timeout', words: 'no certificate came in time; see whether the SDS server is ready' },
+  },
+  // OpenSSL clients on TLS 1.3 send their alert under a key that BoringSSL has left already
+  {
+    sign: /UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED|DECRYPTION_FAILED_OR_BAD_RECORD_MAC/,
+    reason: { code: 'client-distrusts', words: `the client does not trust the gateway's CA: ${trustHint}` },
+  },
+  {
+    sign: /NO_SHARED_CIPHER|UNSUPPORTED_PROTOCOL|NO_COMMON|VERSION|HANDSHAKE_FAILURE|NO_APPLICATION_PROTOCOL/,
+    reason: { code: 'client-handshake', words: 'the client and the gateway have no TLS version or cipher in common' },
+  },
+  // Node resets without an alert; others just close
+  {
+    sign: /^(?:[^A-Z]*Connection_reset_by_peer.*)?$/,
+    reason: {
+      code: 'client-distrusts',
+      words: `the client broke the handshake off, most likely since it does not trust the gateway's CA: ${trustHint}`,
+    },
+  },
+];
+
+/** The reason, for a listener line of the intercept chain whose connection showed no request. */
+export function explainClientTls(line: AccessLogLine): RecordReason {
+  if (line.number.handshake_ms !== undefined) {
+    const words =
+      'the client closed after the handshake without a request; it may accept one certificate only (pinning)';
+    return { code: 'client-no-request', words };
+  }
+  const failure = line.text.client_tls_failure ?? '';
+  const signs = [failure, line.text.local_close ?? ''];
+  const found = brokenHandshakes.find(({ sign }, at) => {
+    const isLast = at === brokenHandshakes.length - 1;
+    return isLast ? sign.test(bare(failure)) : signs.some((text) => sign.test(text));
+  });
+  return found?.reason ?? { code: 'client-handshake', words: `the client's handshake failed: ${bare(failure)}` };
+}
+
+/** `TLS_error:|268435568:SSL_routines:OPENSSL_internal:X:TLS_error_end` -> `X`, several joined by commas */
+export function bare(failure: string): string {
+  const inner = failure.replace(/^TLS_error:\|?/, '').replace(/:?TLS_error_end$/, '');
+  return inner
+    .split('|')
+    .map((part) => part.split(':').at(-1) ?? '')
+    .filter((part) => part !== '')
+    .join(', ');
+}

@@ -1,0 +1,104 @@
+// Why a request or tunnel was refused or failed, in words, from Envoy's flags and details. Pure.
+import type { AccessLogLine } from './access-log-line.ts';
+import type { ReasonCode, RecordOutcome, RecordReason } from './access-record.ts';
+
+/** the name that an RBAC refusal gives in details or termination: a rule, or `name-mismatch` */
+export function refusingRule(line: AccessLogLine): string | undefined {
+  const details = `${line.text.details ?? ''} ${line.text.termination ?? ''}`;
+  return /rbac_access_denied_matched_policy\[([^\]]*)\]/.exec(details)?.[1];
+}
+
+export const namesRule = 'name-mismatch';
+
+/** undefined when nothing went wrong that Envoy knows of: an origin's own 503 is an answer */
+export function explainRequest(line: AccessLogLine): RecordReason | undefined {
+  return refusal(line) ?? originTls(line) ?? byFlags(line) ?? byDetails(line);
+}
+
+export function outcomeOf(reason: RecordReason | undefined): RecordOutcome {
+  if (reason === undefined) return 'ok';
+  return refusals.has(reason.code) ? 'refused' : 'failed';
+}
+
+const refusals: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  'policy',
+  'name-mismatch',
+  'destination-denied',
+  'opaque-closed',
+  'no-leaf',
+  'overload',
+]);
+
+function refusal(line: AccessLogLine): RecordReason | undefined {
+  const rule = refusingRule(line);
+  if (rule === namesRule) {
+    return { code: 'name-mismatch', words: 'the server name, the Host header and the host of the CONNECT differ' };
+  }
+  if (rule !== undefined) return { code: 'policy', words: `refused by rule ${rule.replace(/^deny:/, '')}` };
+  if (!/address_denied/.test(everyDetail(line))) return undefined;
+  const words = 'the host has only addresses that are closed to clients; open one with --allow-destination';
+  return { code: 'destination-denied', words };
+}
+
+/** what BoringSSL and Envoy's validator say about an origin's certificate */
+const originFaults: readonly (readonly [RegExp, string])[] = [
+  [/verify SAN list/, 'it is for another name'],
+  [/certificate has expired/, 'it has expired'],
+  [/not yet valid/, 'it is not valid yet'],
+  [/self.signed/i, 'it is self-signed; trust its CA with --origin-ca'],
+  [/unable to get (?:local )?issuer|unknown ca/i, 'its CA is not trusted here; trust it with --origin-ca'],
+];
+
+function originTls(line: AccessLogLine): RecordReason | undefined {
+  const failure = line.text.upstream_failure ?? '';
+  if (/CERTIFICATE_VERIFY_FAILED/.test(failure)) {
+    const fault = originFaults.find(([sign]) => sign.test(failure))?.[1] ?? 'it could not be verified';
+    return { code: 'origin-distrusted', words: `the origin's certificate is not accepted: ${fault}` };
+  }
+  if (/TLS_error/.test(failure) && hasFlag(line, 'UF')) {
+    return { code: 'origin-handshake', words: 'the origin and the gateway could not agree on TLS' };
+  }
+  return undefined;
+}
+
+/** Envoy's response flags, the telling ones first */
+const flagReasons: readonly (readonly [string, ReasonCode, string])[] = [
+  ['DF', 'origin-name', 'the name could not be resolved'],
+  ['UO', 'overload', 'too many connections are open through the gateway'],
+  ['OM', 'overload', 'the gateway is short of memory'],
+  ['UT', 'origin-timeout', 'the origin did not answer in time'],
+  ['UF', 'origin-unreachable', 'the origin could not be reached'],
+  ['UH', 'origin-unreachable', 'the origin could not be reached'],
+  ['UC', 'origin-reset', 'the origin closed the connection'],
+  ['UR', 'origin-reset', 'the origin reset the request'],
+  ['UPE', 'origin-reset', 'the origin broke the protocol'],
+  ['DPE', 'client-request', 'the client broke the protocol'],
+  ['SI', 'client-left', 'the connection was idle for too long'],
+  ['DT', 'client-left', 'the connection reached its longest time'],
+  ['DC', 'client-left', 'the client closed the connection'],
+];
+
+function byFlags(line: AccessLogLine): RecordReason | undefined {
+  const found = flagReasons.find(([flag]) => hasFlag(line, flag));
+  if (found === undefined) return undefined;
+  const [flag, code, words] = found;
+  const isRefusedConnection = flag === 'UF' && /Connection refused/.test(line.text.upstream_failure ?? '');
+  return { code, words: isRefusedConnection ? 'the origin refused the connection' : words };
+}
+
+/** answers of Envoy's own that carry no flag: a request it could not take */
+function byDetails(line: AccessLogLine): RecordReason | undefined {
+  const status = line.number.status ?? 0;
+  const details = line.text.details ?? '';
+  if (status < 400 || details === 'via_upstream' || details === '') return undefined;
+  if (/overload/.test(details)) return { code: 'overload', words: 'the gateway has reached a limit' };
+  return { code: 'client-request', words: `the gateway could not take the request (${details})` };
+}
+
+function hasFlag(line: AccessLogLine, flag: string): boolean {
+  return (line.text.flags ?? '').split(',').includes(flag);
+}
+
+function everyDetail(line: AccessLogLine): string {
+  return `${line.text.details ?? ''} ${line.text.termination ?? ''} ${line.text.upstream_failure ?? ''}`;
+}

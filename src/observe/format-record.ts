@@ -1,0 +1,73 @@
+// One record as one line for people. What varies in length stands last, so that the columns before it line up. Pure.
+import { printable } from '../errors.ts';
+import type { AccessRecord } from './access-record.ts';
+
+const widths = { client: 21, decision: 9, leaf: 6, protocol: 7, status: 3, duration: 8 } as const;
+/** the longest host and path shown; the JSON record has all of it */
+const maxTargetChars = 100;
+
+/** `10:24:31  127.0.0.1:53012  intercept  minted  h2→h1  200  34 ms  GET api.example.com/v1/x` */
+export function formatRecordLine(record: AccessRecord): string {
+  const columns = [
+    localTime(record.time),
+    record.client.padEnd(widths.client),
+    shownDecision(record).padEnd(widths.decision),
+    (record.leaf ?? '-').padEnd(widths.leaf),
+    shownProtocol(record).padEnd(widths.protocol),
+    (record.status === undefined || record.status === 0 ? '-' : String(record.status)).padStart(widths.status),
+    shownDuration(record.durationMs).padStart(widths.duration),
+    `${shownVerb(record)} ${shownTarget(record)}`,
+  ];
+  const reason = record.reason === undefined ? '' : `  (${record.reason.words})`;
+  return printableLine(`${columns.join('  ')}${reason}`);
+}
+
+/** the clock of the person who reads; an unreadable time is shown as it is */
+function localTime(time: string): string {
+  const at = new Date(time);
+  return Number.isNaN(at.getTime()) ? time.slice(0, 8).padEnd(8) : at.toTimeString().slice(0, 8);
+}
+
+function shownDecision(record: AccessRecord): string {
+  // an intercepted request that a guard refused was not let through, whatever its rule says
+  return record.outcome === 'refused' ? 'deny' : record.decision;
+}
+
+const shortProtocols: Readonly<Record<string, string>> = {
+  'HTTP/1.0': 'h1.0',
+  'HTTP/1.1': 'h1',
+  'HTTP/2': 'h2',
+  'HTTP/3': 'h3',
+};
+
+function shownProtocol({ protocol, upstreamProtocol }: AccessRecord): string {
+  if (protocol === undefined) return '-';
+  const client = shortProtocols[protocol] ?? protocol;
+  return upstreamProtocol === undefined ? client : `${client}→${shortProtocols[upstreamProtocol] ?? upstreamProtocol}`;
+}
+
+function shownDuration(durationMs: number): string {
+  return durationMs < 10_000 ? `${durationMs} ms` : `${(durationMs / 1000).toFixed(1)} s`;
+}
+
+function shownVerb(record: AccessRecord): string {
+  if (record.method !== undefined) return record.method;
+  return record.kind === 'handshake' ? 'TLS' : 'TCP';
+}
+
+function shownTarget({ host, port, path, kind }: AccessRecord): string {
+  const isUsual = kind === 'request' && (port === undefined || port === 443 || port === 80);
+  const authority = host.includes(':') ? `[${host}]` : host;
+  const target = `${authority}${isUsual || port === undefined ? '' : `:${port}`}${path ?? ''}`;
+  return target.length > maxTargetChars ? `${target.slice(0, maxTargetChars)}…` : target;
+}
+
+/** fields are escaped when parsed; this holds it for records made elsewhere, without the cap of a single field */
+function printableLine(line: string): string {
+  return (
+    line
+      .match(/.{1,250}/gs)
+      ?.map(printable)
+      .join('') ?? ''
+  );
+}

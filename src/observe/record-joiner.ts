@@ -1,0 +1,110 @@
+// Turns the lines of Envoy's access log into records. A request's line says nearly all by itself; the lines of one
+// tunnel are joined by id to fill in the client, and to tell a handshake that failed from one whose requests were seen.
+// Pure, bounded in memory; time is an argument.
+import { millis, type EpochMs } from '../clock.ts';
+import { parseAccessLogLine, type AccessLogLine } from './access-log-line.ts';
+import type { AccessRecord, RecordKind, RecordReason } from './access-record.ts';
+import { buildRecord } from './build-record.ts';
+import { explainClientTls } from './explain-client-tls.ts';
+import { explainRequest } from './explain-request.ts';
+import { createSeenLeaves, type SeenLeaves } from './seen-leaves.ts';
+import { createTunnelTable, type TunnelLimits, type TunnelTable } from './tunnel-table.ts';
+
+export type RecordJoinerEvents = {
+  readonly lineLost: (reason: 'not-json' | 'forgotten') => void;
+};
+
+export interface RecordJoiner {
+  /** the records that this line completes, mostly none or one */
+  take(line: string, now: EpochMs): readonly AccessRecord[];
+  /** the records of tunnels that ended some time ago without showing anything; call it every second or so */
+  sweep(now: EpochMs): readonly AccessRecord[];
+}
+
+const defaultLimits: TunnelLimits = { maxTunnels: 20_000, graceMs: millis(3_000) };
+
+export function createRecordJoiner(events: RecordJoinerEvents, limits = defaultLimits): RecordJoiner {
+  const tunnels = createTunnelTable(limits, () => events.lineLost('forgotten'));
+  const joining: Joining = { tunnels, leaves: createSeenLeaves() };
+  return {
+    take: (text, now) => {
+      const line = parseAccessLogLine(text);
+      if (line === undefined) {
+        events.lineLost('not-json');
+        return [];
+      }
+      return takeLine(joining, line, now);
+    },
+    sweep: (now) => tunnels.sweep(now).map((tunnel) => build(joining, tunnel.opening, 'tunnel', nothingSent)),
+  };
+}
+
+type Joining = { readonly tunnels: TunnelTable; readonly leaves: SeenLeaves };
+
+function takeLine(joining: Joining, line: AccessLogLine, now: EpochMs): readonly AccessRecord[] {
+  switch (line.leg) {
+    case 'connect':
+      return takeConnect(joining, line, now);
+    case 'listener':
+      return takeListener(joining, line);
+    case 'plain':
+      return [build(joining, line, 'request', explainRequest(line))];
+    case 'intercept':
+    case 'clear':
+      return takeInner(joining, line, 'request');
+    case 'tcp':
+      return takeInner(joining, line, 'tunnel');
+    default:
+      return line.leg satisfies never;
+  }
+}
+
+function takeConnect(joining: Joining, line: AccessLogLine, now: EpochMs): readonly AccessRecord[] {
+  const tunnel = joining.tunnels.remember(line);
+  // the line that says a tunnel was established, written when it begins
+  if (line.type === 'DownstreamTunnelSuccessfullyEstablished') return [];
+  joining.tunnels.end(tunnel, now);
+  if (isAccepted(line) || tunnel.hasRecord) return [];
+  tunnel.hasRecord = true;
+  return [build(joining, line, 'connect', explainRequest(line) ?? leftUnanswered)];
+}
+
+function takeListener(joining: Joining, line: AccessLogLine): readonly AccessRecord[] {
+  const tunnel = joining.tunnels.remember(line);
+  const reason = explainListener(line);
+  if (tunnel.hasRecord || reason === undefined) return [];
+  tunnel.hasRecord = true;
+  return [build(joining, line, line.text.chain === tlsChain ? 'handshake' : 'tunnel', reason)];
+}
+
+function takeInner(joining: Joining, line: AccessLogLine, kind: RecordKind): readonly AccessRecord[] {
+  joining.tunnels.remember(line).hasRecord = true;
+  return [build(joining, line, kind, explainRequest(line))];
+}
+
+function build(joining: Joining, line: AccessLogLine, kind: RecordKind, reason?: RecordReason): AccessRecord {
+  const { leaves, tunnels } = joining;
+  return buildRecord({ line, kind, leaves, tunnel: tunnels.get(line.id), ...(reason === undefined ? {} : { reason }) });
+}
+
+/** the chain that ends the client's TLS */
+const tlsChain = 'intercept';
+
+const nothingSent: RecordReason = { code: 'client-left', words: 'the tunnel was closed before anything was sent' };
+const leftUnanswered: RecordReason = { code: 'client-left', words: 'the client left before it had an answer' };
+const opaqueClosed: RecordReason = {
+  code: 'opaque-closed',
+  words: 'neither TLS nor HTTP came within a second, and no rule opens this target for other protocols',
+};
+
+function isAccepted(line: AccessLogLine): boolean {
+  const status = line.number.status ?? 0;
+  return status >= 200 && status < 300;
+}
+
+/** undefined where another line of the same tunnel will say more, or has */
+function explainListener(line: AccessLogLine): RecordReason | undefined {
+  if (line.text.chain === tlsChain) return explainClientTls(line);
+  const isWithoutChain = line.text.chain === undefined || (line.text.flags ?? '').split(',').includes('NR');
+  return isWithoutChain ? opaqueClosed : undefined;
+}

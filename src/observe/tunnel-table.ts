@@ -1,0 +1,59 @@
+// The tunnels that are open, or ended a moment ago: what their first line said, and whether a record was made of them.
+// Bounded in number and in time; pure.
+import { plus, type DurationMs, type EpochMs } from '../clock.ts';
+import type { AccessLogLine } from './access-log-line.ts';
+import { forgetOldest } from './seen-leaves.ts';
+
+export type Tunnel = {
+  /** the first line seen of it, mostly that of its CONNECT */
+  readonly opening: AccessLogLine;
+  hasRecord: boolean;
+  /** until when late lines are waited for, once it has ended */
+  waitsUntil?: EpochMs;
+};
+
+export type TunnelLimits = {
+  /** Envoy itself accepts 8,000 connections */
+  readonly maxTunnels: number;
+  /** Envoy writes all lines of a tunnel within one flush of each other (1 s) */
+  readonly graceMs: DurationMs;
+};
+
+export interface TunnelTable {
+  get(id: string): Tunnel | undefined;
+  /** the tunnel of this line, made when it is the first */
+  remember(line: AccessLogLine): Tunnel;
+  end(tunnel: Tunnel, now: EpochMs): void;
+  /** forgets the tunnels whose time is over and returns those without a record */
+  sweep(now: EpochMs): readonly Tunnel[];
+}
+
+export function createTunnelTable(limits: TunnelLimits, forgotten: () => void): TunnelTable {
+  const tunnels = new Map<string, Tunnel>();
+  return {
+    get: (id) => tunnels.get(id),
+    remember: (line) => {
+      const known = tunnels.get(line.id);
+      if (known !== undefined) return known;
+      const tunnel: Tunnel = { opening: line, hasRecord: false };
+      tunnels.set(line.id, tunnel);
+      if (tunnels.size > limits.maxTunnels) {
+        forgetOldest(tunnels);
+        forgotten();
+      }
+      return tunnel;
+    },
+    end: (tunnel, now) => {
+      tunnel.waitsUntil = plus(now, limits.graceMs);
+    },
+    sweep: (now) => {
+      const silent: Tunnel[] = [];
+      for (const [id, tunnel] of tunnels) {
+        if (tunnel.waitsUntil === undefined || tunnel.waitsUntil > now) continue;
+        if (!tunnel.hasRecord) silent.push(tunnel);
+        tunnels.delete(id);
+      }
+      return silent;
+    },
+  };
+}
