@@ -13,7 +13,8 @@ export const cliErrors = errorSlice({
     exitCode: exitCodes.environment,
   },
   'state-schema-unknown': {
-    message: 'the state folder {folder} was written by another version of leafgate (schema {found}, this one reads {known})',
+    message:
+      'the state folder {folder} was written by another version of leafgate (schema {found}, this one reads {known})',
     remedy: 'use the version that wrote it, or give another folder with --state',
     exitCode: exitCodes.environment,
   },
@@ -38,11 +39,6 @@ export const cliErrors = errorSlice({
     remedy: 'check its name and PATH',
     exitCode: exitCodes.usage,
   },
-  'listen-needs-allow-from': {
-    message: '--listen {address} can be reached from other machines',
-    remedy: 'say who may use the gateway with --allow-from CIDR (repeat it for more), or listen on 127.0.0.1',
-    exitCode: exitCodes.usage,
-  },
   'mint-choice-missing': {
     message: 'nothing says which names may be minted',
     remedy: 'give --allow HOST (repeat it for more; *.example.com for all below), or --allow-any for every name',
@@ -54,13 +50,8 @@ export const cliErrors = errorSlice({
     exitCode: exitCodes.usage,
   },
   'sds-listen-not-a-socket': {
-    message: '--listen {value} is not unix:PATH',
-    remedy: 'give the path of a unix socket, for example unix:/run/leafgate/sds.sock',
-    exitCode: exitCodes.usage,
-  },
-  'socket-path-too-long': {
-    message: 'the socket path {path} has {bytes} bytes; the system allows {most}',
-    remedy: 'give a shorter path',
+    message: '--listen {value} is not a unix socket',
+    remedy: 'give the path of one, for example unix:/run/leafgate/sds.sock: leaf keys cross it',
     exitCode: exitCodes.usage,
   },
   'origin-ca-unreadable': {
@@ -83,7 +74,7 @@ export const cliErrors = errorSlice({
     remedy: 'look at its last lines above; start the gateway again',
     exitCode: exitCodes.failed,
   },
-  'usage': {
+  usage: {
     message: '{detail}',
     remedy: 'see `leafgate {command}--help`',
     exitCode: exitCodes.usage,

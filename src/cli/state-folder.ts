@@ -48,17 +48,18 @@ export type OpenedState = { readonly state: StateFolder; readonly poolCreated: b
  * @throws state-folder-unusable, state-folder-open, state-schema-unknown, state-pool-missing
  */
 export async function openStateFolder(folder: string, clock: Clock): Promise<OpenedState> {
-  const state = statePaths(folder);
+  const state = knownState(folder);
   makePrivateFolder(folder);
   const setup = await takeSetupLock(join(folder, 'setup.lock'), folder, clock);
   try {
-    return { state, poolCreated: ensurePool(state, clock) };
+    return { state, poolCreated: await ensurePool(state, clock) };
   } finally {
     setup.release();
   }
 }
 
-function statePaths(folder: string): StateFolder {
+/** The paths of a state folder, whether or not it exists. */
+export function knownState(folder: string): StateFolder {
   return {
     folder,
     poolFile: join(folder, 'pool.json'),
@@ -88,7 +89,7 @@ function isOurs(folder: string): boolean {
   return existsSync(join(folder, 'state.json')) || existsSync(join(folder, 'pool.json'));
 }
 
-function ensurePool(state: StateFolder, clock: Clock): boolean {
+async function ensurePool(state: StateFolder, clock: Clock): Promise<boolean> {
   const stateFile = join(state.folder, 'state.json');
   const isKnown = existsSync(stateFile);
   if (isKnown) checkSchema(state.folder, stateFile);
@@ -97,7 +98,7 @@ function ensurePool(state: StateFolder, clock: Clock): boolean {
     return false;
   }
   if (isKnown) throw cliErrors.error('state-pool-missing', { folder: state.folder, file: state.poolFile });
-  writeNewPoolFile(state.poolFile, createPool({ now: clock.now(), randomBytes: (count) => randomBytes(count) }));
+  await writeNewPoolFile(state.poolFile, createPool({ now: clock.now(), randomBytes: (count) => randomBytes(count) }));
   writeStateFile(stateFile);
   return true;
 }
@@ -129,7 +130,10 @@ async function takeSetupLock(path: string, folder: string, clock: Clock): Promis
     const attempt = tryLock(path, folder);
     if (attempt.kind === 'held') return attempt.lock;
     if (clock.monotonic() > giveUpAt) {
-      throw cliErrors.error('state-folder-unusable', { folder, detail: `process ${attempt.holder.pid} holds its set-up lock` });
+      throw cliErrors.error('state-folder-unusable', {
+        folder,
+        detail: `process ${attempt.holder.pid} holds its set-up lock`,
+      });
     }
     await new Promise<void>((done) => setTimeout(done, setupPollMs));
   }
@@ -144,6 +148,7 @@ function tryLock(path: string, folder: string): ReturnType<typeof takeLock> {
 }
 
 function unusable(folder: string, error: unknown): Error {
-  if (!(error instanceof Error) || !('syscall' in error)) return error instanceof Error ? error : new Error(String(error));
+  if (!(error instanceof Error) || !('syscall' in error))
+    return error instanceof Error ? error : new Error(String(error));
   return cliErrors.error('state-folder-unusable', { folder, detail: error.message }, error);
 }

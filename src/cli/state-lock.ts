@@ -9,8 +9,7 @@ export type LockHolder = { readonly pid: number; readonly startedAt: string; rea
 export type StateLock = { release(): void };
 
 export type LockAttempt =
-  | { readonly kind: 'held'; readonly lock: StateLock }
-  | { readonly kind: 'taken'; readonly holder: LockHolder };
+  { readonly kind: 'held'; readonly lock: StateLock } | { readonly kind: 'taken'; readonly holder: LockHolder };
 
 const holderSchema = z.object({ pid: z.int().positive(), startedAt: z.string(), token: z.string() });
 

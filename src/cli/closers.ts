@@ -1,0 +1,29 @@
+// What has been started, to be stopped in the reverse order: whatever fails on the way up takes down what was up.
+
+export type Closers = {
+  /** `close` runs once, after everything that was added later; at once when all has been closed already */
+  add(label: string, close: () => void | Promise<void>): void;
+  /** runs all; a failure of one does not keep the others from running and is reported to `failed` */
+  closeAll(failed: (label: string, error: unknown) => void): Promise<void>;
+};
+
+export function createClosers(): Closers {
+  const pending: { readonly label: string; readonly close: () => void | Promise<void> }[] = [];
+  let isClosed = false;
+  return {
+    add: (label, close) => {
+      if (isClosed) void close();
+      else pending.push({ label, close });
+    },
+    closeAll: async (failed) => {
+      isClosed = true;
+      for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+        try {
+          await next.close();
+        } catch (error) {
+          failed(next.label, error);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,51 @@
+// What every command gets: where to print, the environment, the clock, signals, and a place for its exit code.
+import { exitCodes } from '../errors.ts';
+import type { Clock } from '../clock.ts';
+import { createLog } from '../observe/create-log.ts';
+import type { Log } from '../observe/log.ts';
+
+export type Io = {
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly clock: Clock;
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  /** whether a terminal sends its signals to us and to our children alike */
+  readonly isTerminal: boolean;
+  /** lines that no reader took */
+  readonly linesLost: () => number;
+  /** resolves when all that was printed has left the process */
+  readonly flush: () => Promise<void>;
+  /** calls `heard` for each SIGINT, SIGTERM or SIGHUP until the returned function is called */
+  readonly onSignal: (heard: (signal: NodeJS.Signals) => void) => () => void;
+};
+
+export type CommandContext = {
+  readonly io: Io;
+  readonly exitCode: () => number;
+  readonly finishWith: (code: number) => void;
+  /** a sentence for the person at the terminal, on stderr */
+  readonly say: (sentence: string) => void;
+  readonly beVerbose: () => void;
+  readonly isVerbose: () => boolean;
+  /** `json`: one JSON object a line; else lines for people */
+  readonly createLog: (json: boolean) => Log;
+};
+
+export function createContext(io: Io): CommandContext {
+  let exitCode: number = exitCodes.ok;
+  let verbose = false;
+  return {
+    io,
+    exitCode: () => exitCode,
+    finishWith: (code) => {
+      exitCode = code;
+    },
+    say: (sentence) => io.stderr(`${sentence}\n`),
+    beVerbose: () => {
+      verbose = true;
+    },
+    isVerbose: () => verbose,
+    createLog: (json) =>
+      createLog({ level: verbose ? 'debug' : 'info', json, destination: { write: (text) => io.stderr(text) } }),
+  };
+}

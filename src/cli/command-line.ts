@@ -1,0 +1,91 @@
+// The command line: which commands there are, how a wrong call is answered, what an error looks like to a person.
+// Returns an exit code; only main.ts ends the process.
+import { Command, CommanderError } from 'commander';
+import { LeafgateError, exitCodes } from '../errors.ts';
+import type { ExitCode } from '../errors.ts';
+import type { CommandContext, Io } from './command-context.ts';
+import { createContext } from './command-context.ts';
+import { cliErrors } from './cli-errors.ts';
+import { addPoolCommands } from './pool-commands.ts';
+import { addProbeCommands } from './probe-commands.ts';
+import { addRunCommand } from './run-command.ts';
+import { addSdsCommand } from './sds-command.ts';
+import { addUpCommand } from './up-command.ts';
+import { printError } from './print-error.ts';
+import { readVersion } from './read-version.ts';
+
+const examples = `Examples:
+  leafgate up                                 a gateway on 127.0.0.1:3128 that decrypts, shows and forwards
+  leafgate run -- curl https://example.com/   one command through it, with proxy and trust set for the usual tools
+  leafgate probe check https://example.com/   shows that the traffic is intercepted, from an actor's place
+  leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow '*.example.com'
+                                              the on-demand SDS server alone, for an Envoy of your own
+  leafgate pool create --out pool.json        a new CA pool
+`;
+
+const exitCodeHelp = `
+Exit codes:
+  0  done   1  failed   2  a wrong flag, file or setting   3  something the machine lacks   4  a check said no
+  \`run\` passes on the exit code of its command.`;
+
+/** Runs one command line (without node and script) to its end. Never throws. */
+export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
+  const context = createContext(io);
+  const program = buildProgram(context);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return context.exitCode();
+  } catch (error) {
+    return reportFailure(error, context, commandIn(program, args));
+  }
+}
+
+function buildProgram(context: CommandContext): Command {
+  const program = new Command('leafgate');
+  program
+    .description('mints a TLS leaf for the name a client has just sent, for an Envoy egress gateway')
+    .version(readVersion(), '--version', 'print the version')
+    .option('--verbose', 'show debug lines, and stack traces of errors', () => context.beVerbose())
+    .addHelpText('before', examples)
+    .addHelpText('after', exitCodeHelp)
+    .enablePositionalOptions()
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.io.stdout(text),
+      writeErr: () => undefined,
+    });
+  for (const add of [addUpCommand, addRunCommand, addSdsCommand, addPoolCommands, addProbeCommands])
+    add(program, context);
+  for (const command of allCommands(program)) command.exitOverride().configureOutput({ writeErr: () => undefined });
+  return program;
+}
+
+function allCommands(command: Command): readonly Command[] {
+  return command.commands.flatMap((child) => [child, ...allCommands(child)]);
+}
+
+function reportFailure(error: unknown, context: CommandContext, command: string): ExitCode {
+  if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
+  const known = error instanceof CommanderError ? usageError(error, command) : LeafgateError.from(error);
+  printError(known, context);
+  return known.exitCode;
+}
+
+function usageError(error: CommanderError, command: string): LeafgateError {
+  if (error.code === 'commander.help') return cliErrors.error('usage', { detail: 'no command was given', command: '' });
+  const detail = error.message.replace(/^error: /, '').replace(/\s+/g, ' ');
+  return cliErrors.error('usage', { detail, command }, error);
+}
+
+/** the commands that were named, with a space after each: `pool create ` */
+function commandIn(program: Command, args: readonly string[]): string {
+  let named = '';
+  let command: Command | undefined = program;
+  for (const arg of args) {
+    command = command.commands.find((child) => child.name() === arg);
+    if (command === undefined) break;
+    named += `${arg} `;
+  }
+  return named;
+}

@@ -1,0 +1,69 @@
+// Writes what the generator made for Envoy, and the roots that origins are verified with, into the gateway's folder.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
+import type { Pool } from '../pool/pool-types.ts';
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+import { encodeCertificatesPem, parseCertificateBundle } from '../x509/pem.ts';
+import { cliErrors } from './cli-errors.ts';
+import { writeFileAtomically } from './write-file.ts';
+
+/** Writes all rendered files and returns the path of the bootstrap. */
+export function writeEnvoyFiles(spec: GatewaySpec): string {
+  const { files, bootstrapFile } = generateEnvoyFiles(spec);
+  const { renderedDir } = spec.paths;
+  mkdirSync(renderedDir, { recursive: true, mode: 0o700 });
+  for (const [name, text] of files) writeFileAtomically(join(renderedDir, name), text, 0o600);
+  return join(renderedDir, bootstrapFile);
+}
+
+/** Certificates of the `--origin-ca` files. @throws origin-ca-unreadable, and what the strict PEM reader throws */
+export function readOriginCas(files: readonly string[]): readonly Certificate[] {
+  return files.flatMap((file) => {
+    let text: string;
+    try {
+      text = readFileSync(file, 'utf8');
+    } catch (error) {
+      throw cliErrors.error('origin-ca-unreadable', { file, detail: detailOf(error) }, error);
+    }
+    return [...parseCertificateBundle(text, `--origin-ca ${file}`)];
+  });
+}
+
+/**
+ * The roots for origins: the system's and the given ones, without any CA of this pool. Whoever installed the gateway's
+ * CA in the system must not make the gateway accept an origin that somebody signed with it.
+ */
+export function originRoots(
+  system: readonly Certificate[],
+  given: readonly Certificate[],
+  pool: Pool,
+): readonly Certificate[] {
+  const own = ownCertificates(pool);
+  const roots = new Map<string, Certificate>();
+  for (const root of [...system, ...given]) if (!own.has(root.sha256)) roots.set(root.sha256, root);
+  return [...roots.values()];
+}
+
+/** @throws origin-ca-is-gateway */
+export function checkOriginCas(files: readonly string[], pool: Pool): void {
+  const own = ownCertificates(pool);
+  for (const file of files) {
+    if (readOriginCas([file]).some((root) => own.has(root.sha256)))
+      throw cliErrors.error('origin-ca-is-gateway', { file });
+  }
+}
+
+/** an empty file would be no roots at all to Envoy, which refuses it: origins then fail closed, each with its reason */
+export function writeOriginRoots(dir: string, roots: readonly Certificate[]): void {
+  writeFileAtomically(join(dir, 'roots.pem'), encodeCertificatesPem(roots), 0o600);
+}
+
+function ownCertificates(pool: Pool): ReadonlySet<string> {
+  return new Set(pool.cas.flatMap((ca) => [ca.anchor, ...ca.intermediates].map((certificate) => certificate.sha256)));
+}
+
+function detailOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,57 @@
+// Where one running gateway keeps its files. Sockets stand apart when the folder's path is too long for a socket.
+// Must not know what is written there.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export type GatewayFolder = {
+  readonly dir: string;
+  readonly socketDir: string;
+  readonly sdsSocket: string;
+  readonly adminSocket: string;
+  readonly healthSocket: string;
+  readonly selfCheckSocket: string;
+  readonly selfCheckCaFile: string;
+  readonly renderedDir: string;
+  readonly originRootsDir: string;
+  /** the files that clients use: a path here stays the same for as long as the state folder lives */
+  readonly trustDir: string;
+  readonly accessLog: string;
+  /** removes the sockets' folder where that is a temporary one */
+  readonly removeTemporary: () => void;
+};
+
+/** sockaddr_un's sun_path has 108 bytes with its final NUL on Linux, 104 on macOS (unix(7)) */
+export const maxSocketPathBytes = 103;
+
+const longestSocketName = 'self-check.sock';
+
+/** Makes the folders, all 0700. */
+export function makeGatewayFolder(dir: string): GatewayFolder {
+  const folders = {
+    renderedDir: join(dir, 'envoy'),
+    originRootsDir: join(dir, 'origin-roots'),
+    trustDir: gatewayTrustDir(dir),
+  };
+  for (const folder of [dir, ...Object.values(folders)]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const isTooLong = Buffer.byteLength(join(dir, longestSocketName)) > maxSocketPathBytes;
+  const socketDir = isTooLong ? mkdtempSync(join(tmpdir(), 'leafgate-')) : dir;
+  return {
+    dir,
+    socketDir,
+    ...folders,
+    sdsSocket: join(socketDir, 'sds.sock'),
+    adminSocket: join(socketDir, 'admin.sock'),
+    healthSocket: join(socketDir, 'health.sock'),
+    selfCheckSocket: join(socketDir, longestSocketName),
+    selfCheckCaFile: join(dir, 'self-check-ca.pem'),
+    accessLog: join(dir, 'access.json'),
+    removeTemporary: () => {
+      if (isTooLong) rmSync(socketDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function gatewayTrustDir(dir: string): string {
+  return join(dir, 'trust');
+}

@@ -1,0 +1,1 @@
+export function followRecords(_: unknown): void {}

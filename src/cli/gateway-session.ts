@@ -1,0 +1,100 @@
+// What `up` and `run` have in common around a gateway: metrics, health, the order of stopping, and what a signal does.
+import type { AccessRecord } from '../observe/access-record.ts';
+import { createMetrics } from '../observe/create-metrics.ts';
+import type { Health } from '../observe/health-server.ts';
+import { startHealthServer } from '../observe/health-server.ts';
+import type { Log } from '../observe/log.ts';
+import { LeafgateError } from '../errors.ts';
+import type { ListenTarget } from '../settings/parse-listen.ts';
+import { createClosers } from './closers.ts';
+import type { Io } from './command-context.ts';
+import { startGateway, type Gateway } from './gateway.ts';
+import type { GatewayFolder } from './gateway-folder.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+
+export type SessionParts = {
+  readonly options: GatewayOptions;
+  readonly folder: GatewayFolder;
+  readonly poolFile: string;
+  readonly io: Io;
+  readonly log: Log;
+  readonly progress: (sentence: string) => void;
+  readonly onRecord: (record: AccessRecord) => void;
+  /** ends a start that is still under way */
+  readonly interrupted: Promise<unknown>;
+};
+
+/** the outcome of a start that a signal ended */
+export const interruptedStart = Symbol('interrupted start');
+
+/**
+ * Starts a gateway, lets `use` work with it, and stops everything afterwards, also when the start or `use` fails.
+ * Rejects with what ended the gateway when it ends by itself.
+ */
+export async function withGateway<Result>(
+  parts: SessionParts,
+  use: (gateway: Gateway) => Promise<Result>,
+): Promise<Result | typeof interruptedStart> {
+  const closers = createClosers();
+  const metrics = createMetrics();
+  const state: { gateway?: Gateway; failure?: LeafgateError } = {};
+  closers.add('sockets', () => parts.folder.removeTemporary());
+  try {
+    const health = await startHealthServer({
+      listen: healthListen(parts),
+      metrics,
+      live: () => ({ isOk: true, reasons: [] }),
+      ready: () => readiness(state),
+    });
+    closers.add('health', () => health.close());
+    const { options, folder, poolFile, io, log, progress, onRecord } = parts;
+    const starting = startGateway({
+      ...{ options, folder, poolFile, log, progress, onRecord, metrics, closers },
+      env: io.env,
+      clock: io.clock,
+    });
+    const gateway = await Promise.race([starting, parts.interrupted.then(() => undefined)]);
+    if (gateway === undefined) return interruptedStart;
+    state.gateway = gateway;
+    const failed = gateway.failed.then((failure) => {
+      state.failure = failure;
+      throw failure;
+    });
+    return await Promise.race([use(gateway), failed]);
+  } finally {
+    await closers.closeAll((label, error) => {
+      parts.log.warn('something did not stop cleanly', { detail: `${label}: ${LeafgateError.from(error).message}` });
+    });
+  }
+}
+
+function readiness({ gateway, failure }: { gateway?: Gateway; failure?: LeafgateError }): Health {
+  if (failure !== undefined) return { isOk: false, reasons: [failure.message] };
+  if (gateway === undefined) return { isOk: false, reasons: ['starting: the self-check has not passed yet'] };
+  const trouble = gateway.minting.poolTrouble();
+  return { isOk: true, reasons: trouble === undefined ? [] : [`the last good pool signs: ${trouble}`] };
+}
+
+function healthListen({ options, folder }: SessionParts): Parameters<typeof startHealthServer>[0]['listen'] {
+  return options.metrics === undefined ? { kind: 'unix', path: folder.healthSocket } : healthTarget(options.metrics);
+}
+
+export function healthTarget(target: ListenTarget): Parameters<typeof startHealthServer>[0]['listen'] {
+  return target.kind === 'unix' ? target : { kind: 'tcp', address: target.address.text, port: target.port };
+}
+
+/** The first signal, until `stop` is called; a second one while stopping is for the caller's own promise. */
+export function signalHeard(io: Io): {
+  readonly first: Promise<NodeJS.Signals>;
+  readonly second: Promise<NodeJS.Signals>;
+} {
+  const first = Promise.withResolvers<NodeJS.Signals>();
+  const second = Promise.withResolvers<NodeJS.Signals>();
+  let count = 0;
+  io.onSignal((signal) => {
+    count += 1;
+    if (count === 1) first.resolve(signal);
+    if (count === 2) second.resolve(signal);
+  });
+  return { first: first.promise, second: second.promise };
+}

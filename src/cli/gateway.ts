@@ -1,0 +1,120 @@
+// One whole gateway: pool, minter and SDS server, the self-check's origin, trust files, Envoy, records. Started in
+// that order, checked through the running Envoy, stopped in the reverse order. `up` and `run` differ only around it.
+import type { Clock } from '../clock.ts';
+import { LeafgateError } from '../errors.ts';
+import type { EnvoyProcess } from '../envoy/envoy-process.ts';
+import type { Metrics } from '../observe/create-metrics.ts';
+import type { Log } from '../observe/log.ts';
+import type { AccessRecord } from '../observe/access-record.ts';
+import type { Pool } from '../pool/pool-types.ts';
+import { createPolicyJudge } from '../policy/policy-judge.ts';
+import type { TrustFiles } from '../projection/trust-files.ts';
+import { trustFilePaths, writeTrustFiles } from '../projection/trust-files.ts';
+import { readSystemRoots, type SystemRoots } from '../projection/system-roots.ts';
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { noSniHost, selfCheckHost } from '../settings/gateway-spec.ts';
+import type { MinterParts } from '../mint/create-minter.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+import { cliErrors } from './cli-errors.ts';
+import type { Closers } from './closers.ts';
+import { checkOriginCas, originRoots, readOriginCas, writeEnvoyFiles, writeOriginRoots } from './envoy-files.ts';
+import type { GatewayFolder } from './gateway-folder.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { gatewaySpecFor } from './gateway-spec-for.ts';
+import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
+import { startMinting, type Minting } from './minting.ts';
+import { followRecords } from './gateway-records.ts';
+import { runSelfCheck } from './self-check.ts';
+import { startSelfCheckOrigin } from './self-check-origin.ts';
+
+export type GatewayParts = {
+  readonly options: GatewayOptions;
+  readonly folder: GatewayFolder;
+  readonly poolFile: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly closers: Closers;
+  /** told before whatever takes long */
+  readonly progress: (sentence: string) => void;
+  readonly onRecord: (record: AccessRecord) => void;
+};
+
+export type Gateway = {
+  readonly proxyUrl: string;
+  readonly trust: TrustFiles;
+  readonly minting: Minting;
+  /** settles with what ended the gateway when nobody asked for it */
+  readonly failed: Promise<LeafgateError>;
+};
+
+/** Resolves when the self-check has shown both halves of the pair. Whatever it started is in `closers`, also when it throws. */
+export async function startGateway(parts: GatewayParts): Promise<Gateway> {
+  const { options, folder, clock, closers } = parts;
+  const spec = gatewaySpecFor(options, folder);
+  const system = await readSystemRoots();
+  const given = readOriginCas(options.originCaFiles);
+  const publish = (pool: Pool): Promise<void> => publishTrust(pool, { system, given, parts });
+  const minting = await startMinting({
+    ...parts,
+    socketPath: folder.sdsSocket,
+    quantities: options.quantities,
+    allowEd25519: options.allowEd25519,
+    mayMint: mayMintFor(spec),
+    onPool: (pool) => void publish(pool).catch((error: unknown) => reportPublishFailure(error, parts.log)),
+  });
+  checkOriginCas(options.originCaFiles, minting.pool());
+  await publish(minting.pool());
+  const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
+  closers.add('self-check origin', () => origin.close());
+  const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: writeEnvoyFiles(spec) });
+  followRecords({ ...parts, spec, admin: envoy.admin });
+  const proxyUrl = await proxyUrlOf(envoy.admin, spec.listen);
+  const trust = trustFilePaths(folder.trustDir);
+  await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
+  return { proxyUrl, trust, minting, failed: failureOf(envoy) };
+}
+
+/** The names that no policy may keep from being minted: what a client without SNI gets, and the self-check's own. */
+function mayMintFor(spec: GatewaySpec): MinterParts['mayMint'] {
+  const judge = createPolicyJudge(spec.policy);
+  const always: ReadonlySet<string> = new Set([noSniHost, selfCheckHost]);
+  return (name) => {
+    if (name.kind === 'dns' && always.has(name.host)) return { allowed: true, rule: 'always' };
+    return judge.mayIntercept(name);
+  };
+}
+
+type TrustMaterial = {
+  readonly system: SystemRoots;
+  readonly given: readonly Certificate[];
+  readonly parts: GatewayParts;
+};
+
+/** Writes what clients trust and what origins are verified with; Envoy follows the latter. */
+async function publishTrust(pool: Pool, { system, given, parts }: TrustMaterial): Promise<void> {
+  const { folder } = parts;
+  writeOriginRoots(folder.originRootsDir, originRoots(system.certificates, given, pool));
+  await writeTrustFiles({
+    dir: folder.trustDir,
+    anchors: pool.cas.map((ca) => ca.anchor),
+    systemRoots: system.certificates,
+  });
+}
+
+function reportPublishFailure(thrown: unknown, log: Log): void {
+  const error = LeafgateError.from(thrown);
+  log.error('the trust files were not rewritten: clients may not trust the new CA', {
+    detail: error.message,
+    code: error.code,
+  });
+}
+
+async function failureOf(envoy: EnvoyProcess): Promise<LeafgateError> {
+  for (;;) {
+    const exit = await envoy.exited;
+    if (exit.wasAsked) await new Promise<never>(() => undefined);
+    return cliErrors.error('envoy-ended', { detail: exit.signal ?? `exit code ${exit.code ?? 'unknown'}` });
+  }
+}

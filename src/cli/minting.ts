@@ -1,0 +1,100 @@
+// The minting half, which `up`, `run` and `sds` share: a followed pool, a minter and an SDS server on a socket.
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { createMinter } from '../mint/create-minter.ts';
+import type { MinterParts } from '../mint/create-minter.ts';
+import { shortestLeafMs } from '../mint/mint-settings.ts';
+import type { Metrics } from '../observe/create-metrics.ts';
+import type { Log } from '../observe/log.ts';
+import { followPoolFile } from '../pool/follow-pool-file.ts';
+import type { Pool } from '../pool/pool-types.ts';
+import { createSdsServer, type SdsServer } from '../sds/sds-server.ts';
+import type { Quantities } from '../settings/read-settings.ts';
+import type { Closers } from './closers.ts';
+import { mintEvents, sdsEvents } from './mint-wiring.ts';
+
+export type MintingParts = {
+  readonly poolFile: string;
+  readonly socketPath: string;
+  readonly quantities: Quantities;
+  readonly allowEd25519: boolean;
+  readonly mayMint: MinterParts['mayMint'];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly closers: Closers;
+  /** another pool signs from now on */
+  readonly onPool: (pool: Pool) => void;
+};
+
+export type Minting = {
+  readonly server: SdsServer;
+  readonly pool: () => Pool;
+  readonly poolTrouble: () => string | undefined;
+};
+
+/** how long streams may end by themselves on a stop; xDS streams never do, so this is what a stop costs */
+const stopGraceMs = 500;
+
+/** Starts in the order that keeps the socket closed until there is a pool to sign with. */
+export async function startMinting(parts: MintingParts): Promise<Minting> {
+  const { clock, log, metrics, quantities, closers } = parts;
+  let trouble: string | undefined;
+  const follower = await followPoolFile({
+    path: parts.poolFile,
+    clock,
+    allowEd25519: parts.allowEd25519,
+    shortestLeafMs,
+    events: {
+      poolTaken: (pool) => {
+        trouble = undefined;
+        metrics.count('leafgate_pool_reloads_total', { taken: 'yes' });
+        log.info('pool taken', { path: parts.poolFile, caId: pool.active.id });
+        reportPool(pool, log, metrics);
+        server.reviewHeldNames();
+        parts.onPool(pool);
+      },
+      poolRefused: (error) => {
+        trouble = error.message;
+        metrics.count('leafgate_pool_reloads_total', { taken: 'no' });
+        log.error('pool refused, the last good one goes on signing', { detail: error.message, code: error.code });
+      },
+    },
+  });
+  closers.add('pool', () => follower.close());
+  reportPool(follower.current(), log, metrics);
+  const minter = createMinter({
+    pool: () => follower.current(),
+    mayMint: parts.mayMint,
+    clock,
+    randomBytes: (count) => randomBytes(count),
+    settings: {
+      leafLifetimeMs: quantities.leafTtl,
+      maxCachedLeaves: quantities.maxCachedLeaves,
+      missesPerSecond: quantities.mintRate,
+      missBurst: quantities.mintBurst,
+      answerDeadlineMs: quantities.answerDeadline,
+    },
+    events: mintEvents(log, metrics),
+  });
+  const server = createSdsServer({ minter, clock, settings: sdsSettings(quantities), events: sdsEvents(log, metrics) });
+  await server.listenOnSocket(parts.socketPath);
+  closers.add('SDS server', () => server.close(stopGraceMs));
+  return { server, pool: () => follower.current(), poolTrouble: () => trouble };
+}
+
+function sdsSettings(quantities: Quantities): Parameters<typeof createSdsServer>[0]['settings'] {
+  return {
+    maxLiveNames: quantities.maxLiveNames,
+    answerDeadlineMs: quantities.answerDeadline,
+    maxAdsMessageBytes: quantities.maxAdsMessage,
+    maxPerNameMessageBytes: quantities.maxSecretsMessage,
+  };
+}
+
+function reportPool(pool: Pool, log: Log, metrics: Metrics): void {
+  metrics.set('leafgate_pool_cas', pool.cas.length);
+  metrics.set('leafgate_signer_not_after_seconds', Math.floor(pool.signer.notAfter / 1000));
+  for (const fault of pool.faults)
+    log.warn('a CA was left out of the pool', { detail: fault.message, code: fault.code });
+}

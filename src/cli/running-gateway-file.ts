@@ -1,0 +1,46 @@
+// The note that `up` leaves in the state folder for `run`: where the gateway listens and where its trust files are.
+// It counts only while the lock's holder lives and is the one that wrote it.
+import { readFileSync, rmSync } from 'node:fs';
+import { z } from 'zod';
+import type { StateFolder } from './state-folder.ts';
+import { lockHolder } from './state-lock.ts';
+import { writeFileAtomically } from './write-file.ts';
+
+export type RunningGatewayNote = {
+  readonly pid: number;
+  readonly proxyUrl: string;
+  readonly caFile: string;
+  readonly mergedFile: string;
+};
+
+const noteSchema = z.object({
+  pid: z.int().positive(),
+  proxyUrl: z.string(),
+  caFile: z.string(),
+  mergedFile: z.string(),
+});
+
+export function writeGatewayNote(state: StateFolder, note: RunningGatewayNote): void {
+  writeFileAtomically(state.gatewayFile, `${JSON.stringify(note)}\n`, 0o600);
+}
+
+export function removeGatewayNote(state: StateFolder): void {
+  rmSync(state.gatewayFile, { force: true });
+}
+
+/** The gateway that runs on this state folder now; undefined when none does or it is still starting. */
+export function findRunningGateway(state: StateFolder): RunningGatewayNote | undefined {
+  const holder = lockHolder(state.lockFile);
+  if (holder === undefined) return undefined;
+  const note = readNote(state.gatewayFile);
+  return note?.pid === holder.pid ? note : undefined;
+}
+
+function readNote(path: string): RunningGatewayNote | undefined {
+  try {
+    const parsed = noteSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,33 @@
+// The process as a command sees it. A slow or closed reader of stdout or stderr (`| head`) must neither stop nor end a
+// gateway, so that both are written by line-writer.ts.
+import type { Clock } from '../clock.ts';
+import { createLineWriter } from '../observe/line-writer.ts';
+import type { Io } from './command-context.ts';
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const stdoutDescriptor = 1;
+const stderrDescriptor = 2;
+/** a reader that takes nothing for this long does not keep a command from ending */
+const flushDeadlineMs = 2_000;
+
+export function standardIo(host: NodeJS.Process, clock: Clock): Io {
+  const out = createLineWriter({ descriptor: stdoutDescriptor });
+  const err = createLineWriter({ descriptor: stderrDescriptor });
+  return {
+    env: host.env,
+    clock,
+    stdout: (text) => out.write(text),
+    stderr: (text) => err.write(text),
+    isTerminal: Boolean(host.stdin.isTTY),
+    linesLost: () => out.lost() + err.lost(),
+    flush: async () => {
+      await Promise.all([out.flush(flushDeadlineMs), err.flush(flushDeadlineMs)]);
+    },
+    onSignal: (heard) => {
+      for (const signal of signals) host.on(signal, heard);
+      return () => {
+        for (const signal of signals) host.off(signal, heard);
+      };
+    },
+  };
+}
