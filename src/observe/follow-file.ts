@@ -41,7 +41,8 @@ type Following = {
   readonly buffer: Uint8Array;
   handle: FileHandle;
   offset: number;
-  isRotating: boolean;
+  /** the file was renamed, and the writer has not been told yet */
+  isReopenDue: boolean;
 };
 
 /** Makes the file when it is missing, reads it from its start, and goes on until closed. */
@@ -52,7 +53,7 @@ export async function followFile(options: FollowFileOptions): Promise<FileFollow
     buffer: new Uint8Array(chunkBytes),
     handle: await openForReading(options.path),
     offset: 0,
-    isRotating: false,
+    isReopenDue: false,
   };
   let isClosed = false;
   let timer: Timer | undefined;
@@ -83,20 +84,24 @@ function openForReading(path: string): Promise<FileHandle> {
 
 async function lookOnce(following: Following): Promise<void> {
   await readToEnd(following);
-  const replacement = await stat(following.options.path).catch(() => undefined);
+  if (following.isReopenDue) await askToReopen(following);
+  const current = await stat(following.options.path).catch(() => undefined);
   const own = await following.handle.stat();
-  if (replacement === undefined || replacement.ino === own.ino) {
-    following.isRotating = false;
+  if (current?.ino === own.ino) {
     if (own.size > following.options.rotateAtBytes) await rotate(following);
     return;
   }
   // The writer opens the new file before it writes there, and writes to the old one never again: with the first byte in
   // the new one, the old one is complete.
-  if (replacement.size === 0) return;
+  if (current !== undefined && current.size > 0) await changeOver(following);
+}
+
+async function changeOver(following: Following): Promise<void> {
   await readToEnd(following);
   await following.handle.close();
   following.handle = await openForReading(following.options.path);
   following.offset = 0;
+  following.splitter.reset();
   await readToEnd(following);
 }
 
@@ -117,11 +122,16 @@ async function readToEnd(following: Following): Promise<void> {
 }
 
 async function rotate(following: Following): Promise<void> {
-  const { path, reopen } = following.options;
-  if (following.isRotating) return;
+  const { path } = following.options;
   await rename(path, `${path}.1`);
-  following.isRotating = true;
   const fresh = await openForReading(path);
   await fresh.close();
-  await reopen();
+  following.isReopenDue = true;
+  await askToReopen(following);
+}
+
+/** tried again with every look until it succeeds: the writer goes on with the old file, which is read to its end */
+async function askToReopen(following: Following): Promise<void> {
+  await following.options.reopen();
+  following.isReopenDue = false;
 }
