@@ -50,7 +50,7 @@ function readBlock(bytes: Uint8Array, place: { readonly source: string; readonly
 /** Every block, whatever its label; the caller says which labels it takes. */
 export function readPemBlocks(text: string | Uint8Array, source: string): readonly PemBlock[] {
   // one char a byte: comments may be in any encoding, all that counts is ASCII
-  const lines = (typeof text === 'string' ? text : Buffer.from(text).toString('latin1')).split('\n');
+  const lines = (typeof text === 'string' ? text : Buffer.from(text).toString('latin1')).trimEnd().split('\n');
   const blocks: PemBlock[] = [];
   let open: OpenBlock | undefined;
   for (const [index, raw] of lines.entries()) {

@@ -35,7 +35,7 @@ export function readCertificate(bytes: Uint8Array): Certificate {
     native,
     ...body,
     ...extensions,
-    serialHex: native.serialNumber.toLowerCase().replace(/^(-?)0+(?=.)/, '$1'),
+    serialHex: native.serialNumber.toLowerCase().replace(/^(-?)(?:00)+(?=..)/, '$1'),
     subject: oneLine(native.subject),
     ...describeKey(native),
     sha256: createHash('sha256').update(der).digest('hex'),
