@@ -35,8 +35,6 @@ export type AccessRecord = {
   readonly tls?: string;
   readonly status?: number;
   readonly durationMs: number;
-  /** the client's handshake, the wait for the leaf included */
-  readonly handshakeMs?: number;
   readonly bytesReceived: number;
   readonly bytesSent: number;
   /** address:port of the origin */
@@ -60,6 +58,7 @@ export type ReasonCode =
   | 'client-distrusts'
   | 'client-handshake'
   | 'client-no-request'
+  | 'no-server-name'
   | 'client-left'
   | 'client-request'
   | 'origin-distrusted'

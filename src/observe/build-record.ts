@@ -33,7 +33,6 @@ export function buildRecord({ line, kind, leaves, tunnel, reason }: RecordParts)
     tls: line.text.tls,
     status: line.number.status,
     durationMs: line.durationMs,
-    handshakeMs: line.number.handshake_ms,
     bytesReceived: line.rx,
     bytesSent: line.tx,
     upstream: line.text.upstream,

@@ -4,16 +4,12 @@ import type { AccessLogLine } from './access-log-line.ts';
 import type { RecordReason } from './access-record.ts';
 
 const trustHint =
-  'start it with `leafgate run`, or point its trust variable (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE, …) at the CA files that `leafgate up` names';
+  'start it with `leafgate run`, or give it the CA file that `leafgate up` names (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, …)';
 
 type Symptom = { readonly sign: RegExp; readonly reason: RecordReason };
 
 /** the first that fits; they are looked for only when the handshake never ended */
 const brokenHandshakes: readonly Symptom[] = [
-  {
-    sign: /CONNECTION_REJECTED/,
-    reason: { code: 'no-leaf', words: 'no certificate is minted for this name; the log says why' },
-  },
   {
     sign: /transport_socket_timeout/,
     reason: { code: 'leaf-timeout', words: 'no certificate came in time; see whether the SDS server is ready' },
@@ -29,7 +25,7 @@ const brokenHandshakes: readonly Symptom[] = [
   },
   // Node resets without an alert; others just close
   {
-    sign: /^(?:[^A-Z]*Connection_reset_by_peer.*)?$/,
+    sign: /^(?:Connection_reset_by_peer)?$/,
     reason: {
       code: 'client-distrusts',
       words: `the client broke the handshake off, most likely since it does not trust the gateway's CA: ${trustHint}`,
@@ -39,19 +35,28 @@ const brokenHandshakes: readonly Symptom[] = [
 
 /** The reason, for a listener line of the intercept chain whose connection showed no request. */
 export function explainClientTls(line: AccessLogLine): RecordReason {
-  if (line.number.handshake_ms !== undefined) {
-    const words =
-      'the client closed after the handshake without a request; it may accept one certificate only (pinning)';
-    return { code: 'client-no-request', words };
-  }
   const failure = line.text.client_tls_failure ?? '';
-  const signs = [failure, line.text.local_close ?? ''];
-  const found = brokenHandshakes.find(({ sign }, at) => {
-    const isLast = at === brokenHandshakes.length - 1;
-    return isLast ? sign.test(bare(failure)) : signs.some((text) => sign.test(text));
-  });
+  if (/CONNECTION_REJECTED/.test(failure)) {
+    const name = line.text.sni ?? 'a client without a server name';
+    return { code: 'no-leaf', words: `no certificate is minted for ${name}; the log says why` };
+  }
+  // TLS has no server name for an address (RFC 6066 section 3), and a leaf needs a name
+  if (line.text.sni === undefined) return noServerName;
+  if (line.number.handshake_ms !== undefined) return noRequest;
+  const found = brokenHandshakes.find(({ sign }) => sign.test(line.text.local_close ?? '') || sign.test(bare(failure)));
   return found?.reason ?? { code: 'client-handshake', words: `the client's handshake failed: ${bare(failure)}` };
 }
+
+const noServerName: RecordReason = {
+  code: 'no-server-name',
+  words: 'the client sent no server name, as for an address, so no certificate could fit',
+};
+
+/** GnuTLS (wget) verifies after the handshake, so its distrust looks like a pinned certificate */
+const noRequest: RecordReason = {
+  code: 'client-no-request',
+  words: `the client closed after the handshake: it accepts one certificate only (pinning), or it does not trust the gateway's CA: ${trustHint}`,
+};
 
 /** `TLS_error:|268435568:SSL_routines:OPENSSL_internal:X:TLS_error_end` -> `X`, several joined by commas */
 export function bare(failure: string): string {

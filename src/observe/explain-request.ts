@@ -31,13 +31,18 @@ const refusals: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
 
 function refusal(line: AccessLogLine): RecordReason | undefined {
   const rule = refusingRule(line);
-  if (rule === namesRule) {
-    return { code: 'name-mismatch', words: 'the server name, the Host header and the host of the CONNECT differ' };
-  }
+  if (rule === namesRule) return { code: 'name-mismatch', words: namesThatDiffer(line) };
   if (rule !== undefined) return { code: 'policy', words: `refused by rule ${rule.replace(/^deny:/, '')}` };
   if (!/address_denied/.test(everyDetail(line))) return undefined;
   const words = 'the host has only addresses that are closed to clients; open one with --allow-destination';
   return { code: 'destination-denied', words };
+}
+
+function namesThatDiffer({ text, leg }: AccessLogLine): string {
+  const names = [`the CONNECT names ${text.connect ?? 'nothing'}`];
+  if (leg !== 'clear') names.push(`TLS names ${text.sni ?? 'nothing'}`);
+  if (leg !== 'tcp') names.push(`the request names ${text.authority ?? 'nothing'}`);
+  return `${names.join(', ')}: they must be the same`;
 }
 
 /** what BoringSSL and Envoy's validator say about an origin's certificate */
@@ -50,12 +55,12 @@ const originFaults: readonly (readonly [RegExp, string])[] = [
 ];
 
 function originTls(line: AccessLogLine): RecordReason | undefined {
-  const failure = line.text.upstream_failure ?? '';
-  if (/CERTIFICATE_VERIFY_FAILED/.test(failure)) {
+  const failure = upstreamFailure(line);
+  if (/CERTIFICATE VERIFY FAILED/.test(failure)) {
     const fault = originFaults.find(([sign]) => sign.test(failure))?.[1] ?? 'it could not be verified';
     return { code: 'origin-distrusted', words: `the origin's certificate is not accepted: ${fault}` };
   }
-  if (/TLS_error/.test(failure) && hasFlag(line, 'UF')) {
+  if (/TLS error/.test(failure) && hasFlag(line, 'UF')) {
     return { code: 'origin-handshake', words: 'the origin and the gateway could not agree on TLS' };
   }
   return undefined;
@@ -82,7 +87,7 @@ function byFlags(line: AccessLogLine): RecordReason | undefined {
   const found = flagReasons.find(([flag]) => hasFlag(line, flag));
   if (found === undefined) return undefined;
   const [flag, code, words] = found;
-  const isRefusedConnection = flag === 'UF' && /Connection refused/.test(line.text.upstream_failure ?? '');
+  const isRefusedConnection = flag === 'UF' && /Connection refused/.test(upstreamFailure(line));
   return { code, words: isRefusedConnection ? 'the origin refused the connection' : words };
 }
 
@@ -97,6 +102,11 @@ function byDetails(line: AccessLogLine): RecordReason | undefined {
 
 function hasFlag(line: AccessLogLine, flag: string): boolean {
   return (line.text.flags ?? '').split(',').includes(flag);
+}
+
+/** Envoy writes underscores for the spaces of an error's text */
+function upstreamFailure(line: AccessLogLine): string {
+  return (line.text.upstream_failure ?? '').replaceAll('_', ' ');
 }
 
 function everyDetail(line: AccessLogLine): string {

@@ -90,11 +90,11 @@ function build(joining: Joining, line: AccessLogLine, kind: RecordKind, reason?:
 /** the chain that ends the client's TLS */
 const tlsChain = 'intercept';
 
-const nothingSent: RecordReason = { code: 'client-left', words: 'the tunnel was closed before anything was sent' };
+const nothingSent: RecordReason = { code: 'client-left', words: 'the client closed before it showed a protocol' };
 const leftUnanswered: RecordReason = { code: 'client-left', words: 'the client left before it had an answer' };
 const opaqueClosed: RecordReason = {
   code: 'opaque-closed',
-  words: 'neither TLS nor HTTP came within a second, and no rule opens this target for other protocols',
+  words: 'the client showed neither TLS nor HTTP, and no rule opens this target for other protocols',
 };
 
 function isAccepted(line: AccessLogLine): boolean {
@@ -105,6 +105,7 @@ function isAccepted(line: AccessLogLine): boolean {
 /** undefined where another line of the same tunnel will say more, or has */
 function explainListener(line: AccessLogLine): RecordReason | undefined {
   if (line.text.chain === tlsChain) return explainClientTls(line);
-  const isWithoutChain = line.text.chain === undefined || (line.text.flags ?? '').split(',').includes('NR');
-  return isWithoutChain ? opaqueClosed : undefined;
+  if (line.text.chain !== undefined) return undefined;
+  // NR: the time for showing a protocol was over, or it was shown, and no chain takes it
+  return (line.text.flags ?? '').split(',').includes('NR') ? opaqueClosed : nothingSent;
 }
