@@ -10,6 +10,7 @@ import type { ServerTrust } from '../transport/server-trust.ts';
 import { systemTrust } from '../transport/system-trust.ts';
 import { createTrustFile } from '../transport/trust-file.ts';
 import type { TrustFile } from '../transport/trust-file.ts';
+import { withoutCredentials } from '../transport/without-credentials.ts';
 import { probeErrors } from './probe-errors.ts';
 import { eachProblem, together } from './problem-list.ts';
 
@@ -101,7 +102,10 @@ function urlProblems(urls: readonly string[], request: ProbeRequest): readonly L
 function withOptions(problem: LeafgateError, url: string, { caFile, serverName }: ProbeRequest): LeafgateError {
   const given = [...(caFile === undefined ? [] : ['--ca']), ...(serverName === undefined ? [] : ['--server-name'])];
   if (problem.code !== 'fetch-url-not-https' || given.length === 0) return problem;
-  return probeErrors.error('probe-trust-without-tls', { options: given.join(' and '), url });
+  return probeErrors.error('probe-trust-without-tls', {
+    options: given.join(' and '),
+    url: withoutCredentials(url),
+  });
 }
 
 type Tried<T> =

@@ -4,6 +4,7 @@ import { LeafgateError } from '../errors.ts';
 import { parseServerName, serverNameInAuthority } from './server-name.ts';
 import type { ServerName } from './server-name.ts';
 import { transportErrors } from './transport-errors.ts';
+import { withoutCredentials } from './without-credentials.ts';
 
 /** the longest that Envoy and common servers take in a request line without a setting (8 KiB with headers) */
 export const maxUrlChars = 4096;
@@ -39,17 +40,17 @@ function urlOrProblem(text: string): FetchTarget | LeafgateError {
   if (text.length > maxUrlChars) {
     return transportErrors.error('fetch-url-too-long', { length: text.length, limit: maxUrlChars });
   }
-  if (!URL.canParse(text)) return transportErrors.error('fetch-url-invalid', { url: text });
+  if (!URL.canParse(text)) return transportErrors.error('fetch-url-invalid', { url: withoutCredentials(text) });
   const url = new URL(text);
   // the host alone: what stands before it may be a password
   if (url.username !== '' || url.password !== '') {
     return transportErrors.error('fetch-url-credentials', { host: url.host });
   }
-  if (url.protocol !== 'https:') return transportErrors.error('fetch-url-not-https', { url: text });
+  if (url.protocol !== 'https:') return transportErrors.error('fetch-url-not-https', { url: withoutCredentials(text) });
   const host = parseServerName(url.hostname);
   if (host === undefined) return transportErrors.error('fetch-url-host', { host: url.hostname });
   const port = url.port === '' ? defaultHttpsPort : Number(url.port);
-  if (port === 0) return transportErrors.error('fetch-url-invalid', { url: text });
+  if (port === 0) return transportErrors.error('fetch-url-invalid', { url: withoutCredentials(text) });
   return { origin: originOf(host, port), endpoint: { host, port }, path: `${url.pathname}${url.search}` };
 }
 

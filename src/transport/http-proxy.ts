@@ -2,6 +2,7 @@
 // that were given for the server behind it (coder/coder-k8s#275), so a bundle would vouch for a peer it never meant.
 import { SecretBytes } from '../secret-bytes.ts';
 import { transportErrors } from './transport-errors.ts';
+import { withoutCredentials } from './without-credentials.ts';
 import { parseServerName, serverNameInAuthority, serverNameText } from './server-name.ts';
 
 export type HttpProxy = {
@@ -51,8 +52,4 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-function withoutCredentials(text: string): string {
-  return text.replace(/\/\/[^@/]*@/, '//');
 }

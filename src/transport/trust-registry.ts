@@ -1,10 +1,12 @@
 // The connections of a process, keyed by origin AND trust AND way (proxy, dialled address). Two trusts never share a
 // connection: one verified for the first would answer for the second. Equal trusts re-use theirs; a changed bundle has
 // another key, so it dials anew and the old connections close when idle. Rule: coder/coder-k8s#275.
+import { createHash } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { Pool } from 'undici';
 import type { Clock, DurationMs, Timer } from '../clock.ts';
 import { minutes, seconds } from '../clock.ts';
+import type { SecretBytes } from '../secret-bytes.ts';
 import { dialTls } from './dial-tls.ts';
 import { authorityOf } from './fetch-target.ts';
 import type { FetchTarget } from './fetch-target.ts';
@@ -64,10 +66,13 @@ export interface TrustRegistry {
 /** What may share a connection: all of it must be equal. */
 export function routeKey({ target, trust, proxy }: Route): string {
   const dial = target.dial === undefined ? '' : authorityOf(target.dial);
-  const credentials =
-    proxy?.authorization === undefined ? '' : Buffer.from(proxy.authorization.reveal()).toString('hex');
-  const trusted = trustKey(trust, target.endpoint.host);
-  return [target.origin, trusted, dial, proxy?.authority ?? '', credentials].join('\n');
+  const way = proxy === undefined ? '' : `${proxy.authority} ${digestOf(proxy.authorization)}`;
+  return [target.origin, trustKey(trust, target.endpoint.host), dial, way].join('\n');
+}
+
+/** two users of one proxy may be treated differently by it */
+function digestOf(authorization: SecretBytes | undefined): string {
+  return authorization === undefined ? '' : createHash('sha256').update(authorization.reveal()).digest('hex');
 }
 
 type Entry = {

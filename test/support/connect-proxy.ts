@@ -28,6 +28,8 @@ export type ConnectProxy = {
   readonly requests: readonly IncomingMessage[];
   /** what clients sent into tunnels, as it was on the wire */
   sent(): string;
+  /** connections of clients that have not ended */
+  openConnections(): number;
   close(): Promise<void>;
 };
 
@@ -72,7 +74,9 @@ export async function startConnectProxy(mode: ProxyMode): Promise<ConnectProxy> 
     if (mode.kind === 'tunnel') relay(client, mode.route(authority));
     else if (mode.kind === 'refuse') client.end(refusal(mode));
     else if (mode.kind === 'hang-up') client.end('HTTP/1.1 200 OK\r\n\r\n');
-    else if (mode.kind === 'intercept') void originFor(authority, mode).then(({ port }) => relay(client, port));
+    // read on, or its end would never be noticed
+    else if (mode.kind === 'silent') client.resume().on('end', () => client.end());
+    else void originFor(authority, mode).then(({ port }) => relay(client, port));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -82,6 +86,7 @@ export async function startConnectProxy(mode: ProxyMode): Promise<ConnectProxy> 
     asked,
     requests,
     sent: () => sent,
+    openConnections: () => open.size,
     close: async () => {
       for (const socket of open) socket.destroy();
       await Promise.all([...origins.values()].map(async (origin) => (await origin).close()));

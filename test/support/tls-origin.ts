@@ -16,6 +16,7 @@ export type TlsOrigin = {
   };
   /** serves another certificate from the next handshake on */
   present(certificate: ServerCertificate): void;
+  openConnections(): number;
   /** ends kept connections as a restarted server does */
   dropConnections(): void;
   close(): Promise<void>;
@@ -61,6 +62,7 @@ export async function startTlsOrigin(options: TlsOriginOptions): Promise<TlsOrig
     port: (server.address() as AddressInfo).port,
     seen,
     present: (next) => server.setSecureContext(keyPair(next)),
+    openConnections: () => open.size,
     dropConnections: drop,
     close: () => {
       drop();
