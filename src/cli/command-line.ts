@@ -10,6 +10,9 @@ import { addPoolCommands } from './pool-commands.ts';
 import { addProbeCommands } from './probe-commands.ts';
 import { addRunCommand } from './run-command.ts';
 import { addSdsCommand } from './sds-command.ts';
+import { isSwitchedOn } from '../settings/read-settings.ts';
+import { switchSettings } from '../settings/text-settings.ts';
+import { settingSource } from './setting-options.ts';
 import { addUpCommand } from './up-command.ts';
 import { printError } from './print-error.ts';
 import { readVersion } from './read-version.ts';
@@ -45,7 +48,6 @@ function buildProgram(context: CommandContext): Command {
   program
     .description('mints a TLS leaf for the name a client has just sent, for an Envoy egress gateway')
     .version(readVersion(), '--version', 'print the version')
-    .option('--verbose', 'show debug lines, and stack traces of errors', () => context.beVerbose())
     .addHelpText('before', examples)
     .addHelpText('after', exitCodeHelp)
     .enablePositionalOptions()
@@ -57,7 +59,14 @@ function buildProgram(context: CommandContext): Command {
     });
   for (const add of [addUpCommand, addRunCommand, addSdsCommand, addPoolCommands, addProbeCommands])
     add(program, context);
-  for (const command of allCommands(program)) command.exitOverride().configureOutput({ writeErr: () => undefined });
+  for (const command of allCommands(program)) {
+    command.exitOverride().configureOutput({ writeErr: () => undefined });
+    if (command.commands.length === 0) command.option('--verbose', 'debug lines and stack traces (LEAFGATE_VERBOSE=1)');
+  }
+  program.hook('preAction', (_, command) => {
+    const source = settingSource(command, context.io);
+    if (isSwitchedOn(switchSettings.verbose, source)) context.beVerbose();
+  });
   return program;
 }
 

@@ -1,4 +1,5 @@
 // What `up` and `run` have in common around a gateway: metrics, health, the order of stopping, and what a signal does.
+import type { DurationMs } from '../clock.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
 import { createMetrics } from '../observe/create-metrics.ts';
 import type { Health } from '../observe/health-server.ts';
@@ -20,6 +21,8 @@ export type SessionParts = {
   readonly log: Log;
   readonly progress: (sentence: string) => void;
   readonly onRecord: (record: AccessRecord) => void;
+  /** how long open connections get on a stop; 0 stops at once */
+  readonly drainMs: DurationMs;
   /** ends a start that is still under way */
   readonly interrupted: Promise<unknown>;
 };
@@ -47,9 +50,9 @@ export async function withGateway<Result>(
       ready: () => readiness(state),
     });
     closers.add('health', () => health.close());
-    const { options, folder, poolFile, io, log, progress, onRecord } = parts;
+    const { options, folder, poolFile, io, log, progress, onRecord, drainMs } = parts;
     const starting = startGateway({
-      ...{ options, folder, poolFile, log, progress, onRecord, metrics, closers },
+      ...{ options, folder, poolFile, log, progress, onRecord, drainMs, metrics, closers },
       env: io.env,
       clock: io.clock,
     });
@@ -83,18 +86,25 @@ export function healthTarget(target: ListenTarget): Parameters<typeof startHealt
   return target.kind === 'unix' ? target : { kind: 'tcp', address: target.address.text, port: target.port };
 }
 
-/** The first signal, until `stop` is called; a second one while stopping is for the caller's own promise. */
+/** a terminal and a wrapper (npm, timeout) each send the same Ctrl-C: what comes this soon is the same wish */
+const sameWishMs = 500;
+
+/** The first wish to stop, and the second one, for whoever does not want to wait. */
 export function signalHeard(io: Io): {
   readonly first: Promise<NodeJS.Signals>;
   readonly second: Promise<NodeJS.Signals>;
 } {
   const first = Promise.withResolvers<NodeJS.Signals>();
   const second = Promise.withResolvers<NodeJS.Signals>();
-  let count = 0;
+  let firstAt: number | undefined;
   io.onSignal((signal) => {
-    count += 1;
-    if (count === 1) first.resolve(signal);
-    if (count === 2) second.resolve(signal);
+    const now = io.clock.monotonic();
+    if (firstAt === undefined) {
+      firstAt = now;
+      first.resolve(signal);
+    } else if (now - firstAt > sameWishMs) {
+      second.resolve(signal);
+    }
   });
   return { first: first.promise, second: second.promise };
 }

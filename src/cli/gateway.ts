@@ -1,6 +1,6 @@
 // One whole gateway: pool, minter and SDS server, the self-check's origin, trust files, Envoy, records. Started in
 // that order, checked through the running Envoy, stopped in the reverse order. `up` and `run` differ only around it.
-import type { Clock } from '../clock.ts';
+import type { Clock, DurationMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import type { EnvoyProcess } from '../envoy/envoy-process.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
@@ -39,6 +39,7 @@ export type GatewayParts = {
   /** told before whatever takes long */
   readonly progress: (sentence: string) => void;
   readonly onRecord: (record: AccessRecord) => void;
+  readonly drainMs: DurationMs;
 };
 
 export type Gateway = {
@@ -68,8 +69,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   await publish(minting.pool());
   const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
   closers.add('self-check origin', () => origin.close());
+  await followRecords({ ...parts, spec });
   const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: writeEnvoyFiles(spec) });
-  followRecords({ ...parts, spec, admin: envoy.admin });
   const proxyUrl = await proxyUrlOf(envoy.admin, spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });

@@ -1,7 +1,7 @@
 // Finds an Envoy, starts it on the rendered files and sees to it that it is drained and stopped with the gateway.
 import { homedir } from 'node:os';
 import { z } from 'zod';
-import type { Clock } from '../clock.ts';
+import type { Clock, DurationMs } from '../clock.ts';
 import { defaultCacheDir, findEnvoy, gatewayMinVersion } from '../envoy/find-envoy.ts';
 import type { AdminClient } from '../envoy/admin-client.ts';
 import { startEnvoy, type EnvoyProcess } from '../envoy/envoy-process.ts';
@@ -13,6 +13,7 @@ import { listenAddressText } from '../settings/parse-listen.ts';
 import { parseIpAddress } from '../names/ip-address.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { Closers } from './closers.ts';
+import { recordFlushMs } from './gateway-records.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
 export type LaunchParts = {
@@ -25,15 +26,15 @@ export type LaunchParts = {
   readonly metrics: Metrics;
   readonly closers: Closers;
   readonly progress: (sentence: string) => void;
+  /** how long open connections get on a stop; 0 stops at once */
+  readonly drainMs: DurationMs;
 };
 
 /** a validated configuration is LIVE in under a second; a busy machine may take many */
 const readyTimeoutMs = 30_000;
-/** open tunnels get this long on a stop (design decision: a laptop's Ctrl-C must feel prompt) */
-const drainMs = 5_000;
 
 export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
-  const { spec, options, metrics } = parts;
+  const { spec, options, metrics, drainMs } = parts;
   const found = await findEnvoy({
     env: options.envoyFile === undefined ? parts.env : { ...parts.env, LEAFGATE_ENVOY: options.envoyFile },
     cacheDir: defaultCacheDir(parts.env, homedir()),
@@ -50,13 +51,14 @@ export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
     log: parts.log,
     clock: parts.clock,
     readyTimeoutMs,
-    drainMs,
+    ...(drainMs > 0 ? { drainMs } : {}),
+    fileFlushMs: recordFlushMs,
   });
   metrics.count('leafgate_envoy_starts_total');
   metrics.set('leafgate_envoy_up', 1);
   void envoy.exited.then(() => metrics.set('leafgate_envoy_up', 0));
   parts.closers.add('Envoy', async () => {
-    await envoy.drainAndStop(drainMs);
+    await (drainMs > 0 ? envoy.drainAndStop(drainMs) : envoy.kill());
   });
   return envoy;
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { millis } from '../clock.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
 import { actorEnvironment, type ActorTrust } from '../projection/actor-environment.ts';
 import { givenTexts } from '../settings/read-settings.ts';
@@ -15,8 +16,9 @@ import type { CommandContext } from './command-context.ts';
 import { makeGatewayFolder } from './gateway-folder.ts';
 import { readGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { interruptedStart, withGateway } from './gateway-session.ts';
+import { printError } from './print-error.ts';
 import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
-import { addSettingOptions, settingSource } from './setting-options.ts';
+import { addSettingOptions, camelCase, settingSource } from './setting-options.ts';
 import { openStateFolder, stateFolderPath, type StateFolder } from './state-folder.ts';
 
 /** a temporary gateway takes any free port, so that it is in nobody's way */
@@ -59,7 +61,7 @@ async function runThroughRunning(
   const ignored = settingsTable
     .filter(({ name }) => !['state', 'json', 'verbose'].includes(name))
     .filter((setting) => {
-      return command.getOptionValueSource(optionKey(setting.name)) === 'cli';
+      return command.getOptionValueSource(camelCase(setting.name)) === 'cli';
     });
   if (ignored.length > 0) {
     throw cliErrors.error('run-options-ignored', { pid: running.pid, options: ignored.map(flagOf).join(', ') });
@@ -82,6 +84,8 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
     const exitCode = await withGateway(
       {
         options,
+        // the command has ended, and whatever it left behind has no claim on its gateway
+        drainMs: millis(0),
         folder: makeGatewayFolder(dir),
         poolFile: state.poolFile,
         io: context.io,
@@ -102,16 +106,14 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
   }
 }
 
-function runIn(
+async function runIn(
   words: readonly string[],
   { proxyUrl, caFile, mergedFile }: ActorTrust,
   context: CommandContext,
 ): Promise<number> {
   const [command = '', ...args] = words;
   const env = { ...context.io.env, ...actorEnvironment({ proxyUrl, caFile, mergedFile }) };
-  return runChildCommand({ command, args, env }, context.io);
-}
-
-function optionKey(name: string): string {
-  return name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  const outcome = await runChildCommand({ command, args, env }, context.io);
+  if (outcome.kind === 'not-started') printError(outcome.error, context);
+  return outcome.exitCode;
 }

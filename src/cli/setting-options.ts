@@ -57,7 +57,8 @@ export function settingSource(command: Command, io: Io): SettingSource {
   };
 }
 
-function camelCase(name: string): string {
+/** `leaf-ttl` as commander calls it: `leafTtl` */
+export function camelCase(name: string): string {
   return name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 

@@ -18,7 +18,7 @@ export function standardIo(host: NodeJS.Process, clock: Clock): Io {
     clock,
     stdout: (text) => out.write(text),
     stderr: (text) => err.write(text),
-    isTerminal: Boolean(host.stdin.isTTY),
+    isTerminal: host.stdin.isTTY,
     linesLost: () => out.lost() + err.lost(),
     flush: async () => {
       await Promise.all([out.flush(flushDeadlineMs), err.flush(flushDeadlineMs)]);

@@ -1,6 +1,7 @@
 // `leafgate up`: the gateway in the foreground. Records go to stdout, everything else to stderr; Ctrl-C drains, a second
 // one does not wait.
 import type { Command } from 'commander';
+import { seconds } from '../clock.ts';
 import { exitCodes } from '../errors.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
@@ -18,6 +19,9 @@ import { signalHeard, withGateway } from './gateway-session.ts';
 import { readVersion } from './read-version.ts';
 import { removeGatewayNote, writeGatewayNote } from './running-gateway-file.ts';
 import { addSettingOptions, settingSource } from './setting-options.ts';
+
+/** Ctrl-C on a laptop must feel prompt */
+const drainMs = seconds(5);
 
 export function addUpCommand(program: Command, context: CommandContext): void {
   const up = program
@@ -65,6 +69,7 @@ async function runUntilSignal({ state, options, context, signal }: UpSession): P
       log: context.createLog(options.json),
       progress: context.say,
       interrupted: signal,
+      drainMs,
       onRecord: (record) => context.io.stdout(`${recordText(record, options.json)}\n`),
     },
     async (gateway) => {

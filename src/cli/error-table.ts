@@ -1,0 +1,57 @@
+// The whole vocabulary of errors, assembled from the slices of the rooms (docs/decisions/0001). docs/errors.md is made
+// from it; a test holds that codes are unique and documented.
+import { coreErrors, type ErrorSpec } from '../errors.ts';
+import { envoyErrors } from '../envoy/envoy-errors.ts';
+import { mintErrors } from '../mint/mint-errors.ts';
+import { observeErrors } from '../observe/observe-errors.ts';
+import { poolErrors } from '../pool/pool-errors.ts';
+import { probeErrors } from '../probe/probe-errors.ts';
+import { projectionErrors } from '../projection/projection-errors.ts';
+import { sdsErrors } from '../sds/sds-errors.ts';
+import { settingsErrors } from '../settings/settings-errors.ts';
+import { transportErrors } from '../transport/transport-errors.ts';
+import { x509Errors } from '../x509/x509-errors.ts';
+import { cliErrors } from './cli-errors.ts';
+
+export type ErrorRow = { readonly room: string; readonly code: string; readonly spec: ErrorSpec };
+
+const slices = {
+  core: coreErrors,
+  cli: cliErrors,
+  settings: settingsErrors,
+  envoy: envoyErrors,
+  pool: poolErrors,
+  x509: x509Errors,
+  mint: mintErrors,
+  sds: sdsErrors,
+  transport: transportErrors,
+  probe: probeErrors,
+  projection: projectionErrors,
+  observe: observeErrors,
+};
+
+export const errorTable: readonly ErrorRow[] = Object.entries(slices).flatMap(([room, { specs }]) =>
+  Object.entries(specs).map(([code, spec]: [string, ErrorSpec]) => ({ room, code, spec })),
+);
+
+export function errorsMarkdown(): string {
+  const rows = errorTable.map(
+    ({ room, code, spec }) =>
+      `| \`${code}\` | ${room} | ${cell(spec.message)} | ${cell(spec.remedy)} | ${spec.exitCode} |`,
+  );
+  return [
+    '# Errors',
+    '',
+    'Every error has a stable code. Match on the code, never on the text: `leafgate: <what>; <what to do> [<code>]`. `{…}` is filled',
+    'in with what was met. Exit codes: 1 failed, 2 a wrong flag, file or setting, 3 something the machine lacks, 4 a check said no.',
+    '',
+    '| code | room | what | what to do | exit |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}

@@ -1,0 +1,38 @@
+// The tables of the documentation are made from the tables of the code: `npm run docs` writes them anew.
+import { describe, expect, test } from 'vitest';
+import { errorTable, errorsMarkdown } from '../../../src/cli/error-table.ts';
+import { settingsMarkdown } from '../../../src/cli/settings-markdown.ts';
+import { metricsMarkdown } from '../../../src/observe/metrics-markdown.ts';
+
+describe('documents made from tables', () => {
+  test.each([
+    ['docs/errors.md', errorsMarkdown],
+    ['docs/settings.md', settingsMarkdown],
+    ['docs/metrics.md', metricsMarkdown],
+  ])('%s says what the code says', async (path, render) => {
+    await expect(render()).toMatchFileSnapshot(`../../../${path}`);
+  });
+});
+
+describe('the vocabulary of errors', () => {
+  test('has each code once', () => {
+    const codes = errorTable.map(({ code }) => code);
+    expect(codes.filter((code, index) => codes.indexOf(code) !== index)).toEqual([]);
+  });
+
+  test('has kebab-case codes', () => {
+    expect(errorTable.filter(({ code }) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(code))).toEqual([]);
+  });
+
+  test('has sentences that start lower case, with a field or with a proper name, and have no full stop', () => {
+    const startsRight = /^(?:[a-z{"-]|[A-Z]{2}|[A-Z]\w*[A-Z]|(?:Envoy|Python)\b)/;
+    const wrong = errorTable.filter(
+      ({ spec }) => !startsRight.test(spec.message) || /\.$/.test(spec.message + spec.remedy),
+    );
+    expect(wrong.map(({ code, spec }) => `${code}: ${spec.message}; ${spec.remedy}`)).toEqual([]);
+  });
+
+  test('says what to do for every error', () => {
+    expect(errorTable.filter(({ spec }) => spec.remedy.trim() === '')).toEqual([]);
+  });
+});
