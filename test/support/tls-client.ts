@@ -2,7 +2,7 @@
 // ended. Verifies only when given a CA.
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
-import type { TLSSocket } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 
 export type Handshake = SucceededHandshake | FailedHandshake;
 
@@ -36,6 +36,8 @@ export type HandshakeOptions = {
   /** the SNI; undefined sends none */
   readonly name: string | undefined;
   readonly ca?: string;
+  /** made once for many handshakes with one CA: parsing the CA costs more than a handshake */
+  readonly context?: SecureContext;
   readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3';
   readonly timeoutMs?: number;
 };
@@ -65,6 +67,7 @@ export function openTls(options: HandshakeOptions): Promise<{ handshake: Handsha
     port: options.port,
     ...(options.name === undefined ? {} : { servername: options.name }),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
+    ...(options.context === undefined ? {} : { secureContext: options.context }),
     ...(options.maxVersion === undefined ? {} : { maxVersion: options.maxVersion }),
     rejectUnauthorized: false,
     ALPNProtocols: ['http/1.1'],
