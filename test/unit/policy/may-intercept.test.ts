@@ -71,6 +71,10 @@ describe('the policies without rules of their own', () => {
     expect(mayIntercept(only, host(name)).allowed).toBe(allowed);
   });
 
+  it('a list of names denies the rest, whatever else could be done with it', () => {
+    expect(only.defaultVerdict).toBe('deny');
+  });
+
   it('any name', () => {
     expect(mayIntercept(policyAllowingAny(), host('anything.example')).allowed).toBe(true);
   });
