@@ -85,8 +85,11 @@ async function launch(options: StartEnvoyOptions): Promise<EnvoyProcess> {
   });
   const pid = await pidOf(child, options.binary);
   const { stderr, lifeline } = pipesOf(child);
-  const lines = followLog(stderr, options.log);
-  return superviseChild({ child, lifeline, pid, lines, options, drainMs });
+  const supervised = { child, lifeline, pid, options, drainMs, wasAsked: false };
+  return superviseChild(
+    supervised,
+    followLog(stderr, () => supervised.wasAsked, options.log),
+  );
 }
 
 function pipesOf(child: ChildProcess): { readonly stderr: Readable; readonly lifeline: Writable } {
@@ -99,25 +102,28 @@ type Supervised = {
   readonly child: ChildProcess;
   readonly lifeline: Writable;
   readonly pid: number;
-  readonly lines: readonly EnvoyLogLine[];
   readonly options: StartEnvoyOptions;
   readonly drainMs: number;
+  /** its end was asked for */
+  wasAsked: boolean;
 };
 
-function superviseChild({ child, lifeline, pid, lines, options, drainMs: defaultMs }: Supervised): EnvoyProcess {
+function superviseChild(supervised: Supervised, lines: readonly EnvoyLogLine[]): EnvoyProcess {
+  const { child, pid, options, drainMs: defaultMs } = supervised;
   const { clock } = options;
   const admin = createAdminClient(options.adminSocket);
-  let wasAsked = false;
   let stopping: Promise<ExitInfo> | undefined;
-  const exited = exitOf(child, lifeline).then((exit): ExitInfo => ({ ...exit, wasAsked, lastLines: [...lines] }));
+  const exited = exitOf(supervised).then((exit): ExitInfo => {
+    return { ...exit, wasAsked: supervised.wasAsked, lastLines: [...lines] };
+  });
   const kill = async (): Promise<ExitInfo> => {
-    wasAsked = true;
+    supervised.wasAsked = true;
     child.kill('SIGTERM');
     const timer = clock.after(termGraceMs, () => child.kill('SIGKILL'));
     return exited.finally(() => timer.cancel());
   };
   const drainThenStop = async (drainMs: number): Promise<ExitInfo> => {
-    wasAsked = true;
+    supervised.wasAsked = true;
     await Promise.race([exited, drainListeners({ admin, clock, drainMs: millis(drainMs) })]);
     return kill();
   };
@@ -131,7 +137,7 @@ function superviseChild({ child, lifeline, pid, lines, options, drainMs: default
 }
 
 /** the exit of the child; tells the watcher at once that the process id is free for others */
-function exitOf(child: ChildProcess, lifeline: Writable): Promise<Pick<ExitInfo, 'code' | 'signal'>> {
+function exitOf({ child, lifeline }: Supervised): Promise<Pick<ExitInfo, 'code' | 'signal'>> {
   // the watcher may be gone first, which is no news
   lifeline.on('error', () => undefined);
   return new Promise((resolve) => {
@@ -149,13 +155,14 @@ function pidOf(child: ChildProcess, path: string): Promise<number> {
   });
 }
 
-function followLog(stderr: Readable, log: Log): readonly EnvoyLogLine[] {
+/** once it has been asked to end, what it says of lost peers is no news */
+function followLog(stderr: Readable, isEnding: () => boolean, log: Log): readonly EnvoyLogLine[] {
   const kept: EnvoyLogLine[] = [];
   createInterface({ input: stderr }).on('line', (text) => {
     const line = parseEnvoyLogLine(text);
     kept.push(line);
     if (kept.length > keptLines) kept.shift();
-    const level = isNoise(line) ? 'debug' : line.level;
+    const level = isEnding() || isNoise(line) ? 'debug' : line.level;
     log[level]('Envoy says', { logger: line.logger, detail: line.message });
   });
   return kept;
