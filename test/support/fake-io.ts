@@ -1,0 +1,40 @@
+// A terminal for `runCommandLine`: keeps what was printed, has its own environment, and signals that a test sends.
+import type { Io } from '../../src/cli/command-context.ts';
+import type { Clock } from '../../src/clock.ts';
+import { systemClock } from '../../src/clock.ts';
+
+export type FakeIo = {
+  readonly io: Io;
+  stdout(): string;
+  stderr(): string;
+  signal(signal: NodeJS.Signals): void;
+};
+
+export function createFakeIo(env: Readonly<Record<string, string>> = {}, clock: Clock = systemClock): FakeIo {
+  const printed = { out: '', err: '' };
+  const listeners = new Set<(signal: NodeJS.Signals) => void>();
+  return {
+    stdout: () => printed.out,
+    stderr: () => printed.err,
+    signal: (signal) => {
+      for (const heard of listeners) heard(signal);
+    },
+    io: {
+      env,
+      clock,
+      stdout: (text) => {
+        printed.out += text;
+      },
+      stderr: (text) => {
+        printed.err += text;
+      },
+      isTerminal: false,
+      linesLost: () => 0,
+      flush: () => Promise.resolve(),
+      onSignal: (heard) => {
+        listeners.add(heard);
+        return () => listeners.delete(heard);
+      },
+    },
+  };
+}

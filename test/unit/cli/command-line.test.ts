@@ -1,0 +1,137 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runCommandLine } from '../../../src/cli/command-line.ts';
+import { createFakeIo } from '../../support/fake-io.ts';
+import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
+
+let temp: TempFolder;
+beforeEach(() => {
+  temp = createTempFolder();
+});
+afterEach(() => temp.remove());
+
+async function call(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const terminal = createFakeIo({ XDG_STATE_HOME: temp.path, ...env });
+  const exitCode = await runCommandLine(args, terminal.io);
+  return { exitCode, stdout: terminal.stdout(), stderr: terminal.stderr() };
+}
+
+const nobody = ['--listen', 'unix:/nowhere/s.sock'];
+
+describe('a wrong call gets one line that says what is wrong and what to do', () => {
+  test.each<[readonly string[], Record<string, string>, RegExp]>([
+    [[], {}, /no command was given; see `leafgate --help`/],
+    [['upp'], {}, /unknown command 'upp'/],
+    [['up', '--colour'], {}, /unknown option '--colour'; see `leafgate up --help`/],
+    [['up', '--leaf-ttl', '1s'], {}, /--leaf-ttl is 1s, outside the range 2m to 1d/],
+    [['up'], { LEAFGATE_LEAF_TTL: 'soon' }, /LEAFGATE_LEAF_TTL is "soon"/],
+    [['up'], { LEAFGATE_LISTEM: '127.0.0.1:1' }, /LEAFGATE_LISTEM is no setting/],
+    [['up', '--listen', '0.0.0.0:3128'], {}, /nothing says which may; add --allow-from/],
+    [['run'], {}, /missing required argument 'COMMAND'; see `leafgate run --help`/],
+    [['sds', '--listen', 'unix:/x.sock', '--allow-any'], {}, /--pool/],
+    [['sds', '--pool', 'p', ...nobody], {}, /nothing says which names may be minted/],
+    [['sds', '--pool', 'p', ...nobody, '--allow-any', '--allow', 'a.test'], {}, /exclude each other/],
+    [['sds', '--pool', 'p', '--listen', '127.0.0.1:1', '--allow-any'], {}, /not a unix socket/],
+    [['pool', 'create'], {}, /--out <FILE>.*see `leafgate pool create --help`/],
+    [['pool', 'create', '--out', 'x', '--key-kind', 'DSA'], {}, /Allowed choices are P-256/],
+    [['probe', 'check', 'http://a.test/'], {}, /https/],
+  ])('leafgate %j', async (args, env, expected) => {
+    const { exitCode, stdout, stderr } = await call(args, env);
+    expect(stderr).toMatch(expected);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test('several problems are told at once, a line each', async () => {
+    const { stderr } = await call(['up', '--leaf-ttl', 'x', '--mint-rate', '0', '--resolve', 'a', '--allow-from', 'b']);
+    expect(stderr.trim().split('\n')).toHaveLength(4);
+  });
+
+  test('all malformed patterns of --allow are told at once', async () => {
+    const { stderr } = await call([
+      'sds',
+      '--pool',
+      'p',
+      ...nobody,
+      '--allow',
+      '*',
+      '--allow',
+      'a b',
+      '--allow',
+      'ok.test',
+    ]);
+    expect(stderr.trim().split('\n')).toHaveLength(2);
+  });
+
+  test('a stack trace is shown with --verbose only', async () => {
+    const { stderr } = await call(['pool', 'inspect', '/nonexistent', '--verbose']);
+    expect(stderr).toMatch(/\n\s+at /);
+  });
+});
+
+describe('help', () => {
+  test('starts with examples and ends with exit codes', async () => {
+    const { exitCode, stdout } = await call(['--help']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Examples:/);
+    expect(stdout).toMatch(/Exit codes:[^]*said no/);
+  });
+
+  test.each(['up', 'run', 'sds', 'probe check', 'probe serve', 'pool create'])(
+    'of %s shows its options',
+    async (command) => {
+      const { exitCode, stdout } = await call([...command.split(' '), '--help']);
+      expect(exitCode).toBe(0);
+      expect(stdout).toContain(`Usage: leafgate ${command}`);
+    },
+  );
+
+  test('of up shows every setting with its default and environment name', async () => {
+    const { stdout } = await call(['up', '--help']);
+    expect(stdout.replace(/\s+/g, ' ')).toContain('(default 1h, LEAFGATE_LEAF_TTL)');
+  });
+});
+
+describe('leafgate pool', () => {
+  test('create writes a private file, shows the CA, and never overwrites', async () => {
+    const out = temp.file('pool.json');
+    const made = await call(['pool', 'create', '--out', out]);
+    expect(made.exitCode).toBe(0);
+    expect(made.stdout).toMatch(/wrote .*pool\.json\nca-[0-9a-f]{8} \(signs\)\n {2}subject/);
+    expect(statSync(out).mode & 0o777).toBe(0o600);
+    const before = readFileSync(out, 'utf8');
+    const again = await call(['pool', 'create', '--out', out]);
+    expect(again.stderr).toMatch(/pool-file-exists/);
+    expect(readFileSync(out, 'utf8')).toBe(before);
+  });
+
+  test.each(['P-384', 'RSA-2048'])('create makes a %s CA that verify accepts', async (kind) => {
+    const out = temp.file('pool.json');
+    await call(['pool', 'create', '--out', out, '--key-kind', kind]);
+    expect((await call(['pool', 'verify', out])).exitCode).toBe(0);
+  });
+
+  test('neither create nor inspect shows a key', async () => {
+    const out = temp.file('pool.json');
+    const made = await call(['pool', 'create', '--out', out]);
+    const seen = await call(['pool', 'inspect', out, '--json']);
+    const key: unknown = JSON.parse(readFileSync(out, 'utf8')).CAs[0].SigningKeyPKCS8;
+    expect(typeof key === 'string' && key.length > 100).toBe(true);
+    expect(made.stdout + seen.stdout).not.toContain(key);
+    expect(JSON.parse(seen.stdout)).toMatchObject({ cas: [{ isActive: true, key: 'P-256' }], faults: [] });
+  });
+
+  test('verify names every fault at once and exits with 4', async () => {
+    const out = temp.file('pool.json');
+    await call(['pool', 'create', '--out', out]);
+    const pool = JSON.parse(readFileSync(out, 'utf8'));
+    pool.CAs.push({ ID: 'broken-key', SigningKeyPKCS8: 'AAAA', RootCertificateDER: pool.CAs[0].RootCertificateDER });
+    pool.CAs.push({ ID: 'broken-root', SigningKeyPKCS8: pool.CAs[0].SigningKeyPKCS8, RootCertificateDER: 'AAAA' });
+    writeFileSync(out, JSON.stringify(pool));
+    const { exitCode, stderr } = await call(['pool', 'verify', out]);
+    expect(exitCode).toBe(4);
+    expect(stderr).toMatch(/broken-key/);
+    expect(stderr).toMatch(/broken-root/);
+  });
+});
