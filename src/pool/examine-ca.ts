@@ -139,11 +139,8 @@ function whyNotIssued(certificate: Certificate, issuer: Certificate): string | u
 }
 
 function verifies(certificate: Certificate, issuer: Certificate): boolean {
-  try {
-    return certificate.native.verify(issuer.native.publicKey);
-  } catch {
-    return false;
-  }
+  const key = publicKeyOf(issuer);
+  return key !== undefined && certificate.native.verify(key);
 }
 
 /** RFC 5280 4.2.1.9: intermediates below count unless they are self-issued */
@@ -162,6 +159,16 @@ function isSelfIssued({ subjectDer, issuerDer }: Certificate): boolean {
 
 function examineKey(ca: string, signer: Link | undefined, signingKey: KeyObject | undefined): readonly LeafgateError[] {
   if (signer === undefined || signingKey === undefined) return [];
-  const matches = createPublicKey(signingKey).equals(signer.certificate.native.publicKey);
+  const certified = publicKeyOf(signer.certificate);
+  const matches = certified !== undefined && createPublicKey(signingKey).equals(certified);
   return matches ? [] : [poolErrors.error('pool-ca-key-mismatch', { ca, certificate: signer.role })];
+}
+
+/** undefined when OpenSSL cannot read the key: `node:crypto` reads it only when it is asked for, and then throws */
+function publicKeyOf({ native }: Certificate): KeyObject | undefined {
+  try {
+    return native.publicKey;
+  } catch {
+    return undefined;
+  }
 }

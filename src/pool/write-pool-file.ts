@@ -7,15 +7,19 @@ import { poolErrors } from './pool-errors.ts';
 
 /** Makes missing folders with mode 0700. Rejects with `pool-file-exists` or `pool-file-unwritable`. */
 export async function writeNewPoolFile(path: string, bytes: SecretBytes): Promise<void> {
+  const folder = dirname(path);
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (thrown) {
+    throw unwritable(path, thrown);
+  }
+  try {
     const file = await open(path, 'wx', 0o600);
     await fillOrRemove(path, file, bytes);
-    await syncFolder(dirname(path));
+    await syncFolder(folder);
   } catch (thrown) {
-    const code = errorCode(thrown);
-    if (code === 'EEXIST') throw poolErrors.error('pool-file-exists', { path });
-    throw poolErrors.error('pool-file-unwritable', { path, reason: code }, thrown);
+    if (errorCode(thrown) === 'EEXIST') throw poolErrors.error('pool-file-exists', { path });
+    throw unwritable(path, thrown);
   }
 }
 
@@ -44,4 +48,8 @@ async function syncFolder(path: string): Promise<void> {
 
 function errorCode(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason';
+}
+
+function unwritable(path: string, thrown: unknown): Error {
+  return poolErrors.error('pool-file-unwritable', { path, reason: errorCode(thrown) }, thrown);
 }
