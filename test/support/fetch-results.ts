@@ -38,6 +38,6 @@ export function refusedByProxy(status: number, refusal: GatewayRefusal = {}): Pr
   return { kind: 'failed', code: 'refused-by-proxy', status, detail: `answered ${status}`, ...refusal };
 }
 
-export function failed<Code extends PlainFailure['code']>(code: Code, peer: PeerRole = 'server'): PlainFailure {
+export function failed(code: PlainFailure['code'], peer: PeerRole = 'server'): PlainFailure {
   return { kind: 'failed', code, peer, detail: `it met ${code}` };
 }
