@@ -1,0 +1,146 @@
+// `leafgate up` from start to stop on a real Envoy: what it leaves on disk, what it prints, how it ends.
+import { readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { describeWithTools } from '../support/describe-with-tools.ts';
+import { envoyPids, processesOf, runLeafgate, startGatewayUnderTest } from '../support/gateway-under-test.ts';
+import { runCommand } from '../support/run-command.ts';
+import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
+import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': envoy, curl }) => {
+  let temp: TempFolder;
+  beforeEach(() => {
+    temp = createTempFolder();
+  });
+  afterEach(() => temp.remove());
+
+  const get = (proxyUrl: string, ...args: readonly string[]) =>
+    runCommand(curl, ['-sS', '-m', '10', '-x', proxyUrl, ...args], { env: scrubbedEnvironment(temp.path) });
+
+  test('says where it listens once both halves of the self-check have been shown', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    expect(gateway.process.stderr()).toMatch(/with these files a request succeeds, with the system's roots it fails/);
+    const answer = await get(gateway.proxyUrl, '--cacert', gateway.caFile, 'https://self-check.leafgate.invalid/');
+    expect(answer.stdout).toBe('leafgate self-check\n');
+    await gateway.stop();
+  });
+
+  test('keeps everything that holds a key or a socket to its owner', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    const mode = (...path: readonly string[]): string =>
+      (statSync(join(gateway.state, ...path)).mode & 0o777).toString(8);
+    expect(mode('.')).toBe('700');
+    for (const name of ['sds.sock', 'admin.sock', 'self-check.sock', 'health.sock', 'access.json']) {
+      expect([name, mode('gateway', name)]).toEqual([name, '600']);
+    }
+    expect(mode('pool.json')).toBe('600');
+    await gateway.stop();
+  });
+
+  test('keeps its CA over a restart, so that clients go on trusting it', async () => {
+    const first = await startGatewayUnderTest({ envoy, temp });
+    const before = readFileSync(first.caFile, 'utf8');
+    await first.stop();
+    const second = await startGatewayUnderTest({ envoy, temp });
+    expect(readFileSync(second.caFile, 'utf8')).toBe(before);
+    await second.stop();
+  });
+
+  test('does not start when its pool is gone, and makes no new one', async () => {
+    await (await startGatewayUnderTest({ envoy, temp })).stop();
+    rmSync(join(temp.path, 'state', 'pool.json'));
+    const refused = await runLeafgate(['up', '--state', join(temp.path, 'state')], { envoy, temp });
+    expect(refused.status).toBe(3);
+    expect(refused.stderr).toMatch(/had a CA pool and has none now.*\[state-pool-missing\]/);
+    expect(readdirSync(join(temp.path, 'state'))).not.toContain('pool.json');
+  });
+
+  test('refuses a second gateway on the same state folder, naming the first', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    const second = await runLeafgate(['up', '--listen', '127.0.0.1:0', '--state', gateway.state], { envoy, temp });
+    expect(second.status).toBe(3);
+    expect(second.stderr).toContain(`(process ${gateway.process.pid})`);
+    await gateway.stop();
+  });
+
+  test('says which address is taken when its port is in use', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    const args = ['up', '--listen', `127.0.0.1:${gateway.proxyPort}`, '--state', temp.file('other')];
+    const second = await runLeafgate(args, { envoy, temp });
+    expect(second.status).toBe(3);
+    expect(second.stderr).toContain(`127.0.0.1:${gateway.proxyPort}`);
+    expect(envoyPids(temp.file('other'))).toEqual([]);
+    await gateway.stop();
+  });
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'on %s drains, exits 0 and leaves nothing running',
+    async (signal) => {
+      const gateway = await startGatewayUnderTest({ envoy, temp });
+      expect(envoyPids(gateway.state)).toHaveLength(1);
+      gateway.process.signal(signal);
+      expect(await gateway.process.exited).toEqual({ status: 0, signal: null });
+      expect(envoyPids(gateway.state)).toEqual([]);
+      expect(readdirSync(gateway.state).sort()).toEqual(['gateway', 'pool.json', 'state.json']);
+      expect(readdirSync(join(gateway.state, 'gateway')).filter((name) => name === 'sds.sock')).toEqual([]);
+      expect(gateway.process.stderr()).not.toMatch(/warn|error/);
+    },
+  );
+
+  test('leaves no Envoy when it is killed without a chance to stop', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    gateway.process.signal('SIGKILL');
+    await gateway.process.exited;
+    await waitFor('Envoy to be gone', () => processesOf(gateway.state).length === 0);
+    const again = await startGatewayUnderTest({ envoy, temp });
+    await again.stop();
+  });
+
+  test('ends with an error that names Envoy when Envoy ends by itself', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    const [pid] = envoyPids(gateway.state);
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    expect((await gateway.process.exited).status).toBe(1);
+    expect(gateway.process.stderr()).toMatch(/Envoy ended by itself \(SIGKILL\).*\[envoy-ended\]/);
+  });
+
+  test('stopped while it starts, it leaves nothing running', async () => {
+    const starting = startGatewayUnderTest({ envoy, temp }).catch(() => undefined);
+    const [pid] = await waitFor('Envoy to be started', () => {
+      const pids = envoyPids(temp.file('state'));
+      return pids.length > 0 ? pids : undefined;
+    });
+    const parent = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid ?? 0}/status`, 'utf8'))?.[1]);
+    process.kill(parent, 'SIGTERM');
+    await starting;
+    await waitFor('Envoy to be gone', () => processesOf(temp.file('state')).length === 0);
+  });
+
+  test('answers health and metrics on its socket', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    const ask = async (path: string): Promise<string> => {
+      const socket = join(gateway.state, 'gateway', 'health.sock');
+      return (
+        await runCommand(curl, ['-sS', '--unix-socket', socket, `http://x${path}`], {
+          env: scrubbedEnvironment(temp.path),
+        })
+      ).stdout;
+    };
+    expect(await ask('/readyz')).toBe('ready\n');
+    expect(await ask('/livez')).toBe('live\n');
+    const metrics = await ask('/metrics');
+    expect(metrics).toMatch(/leafgate_self_checks_total\{polarity="positive",ok="yes"\} 1/);
+    expect(metrics).toMatch(/leafgate_self_checks_total\{polarity="negative",ok="yes"\} 1/);
+    expect(metrics).toMatch(/leafgate_envoy_up 1/);
+    await gateway.stop();
+  });
+
+  test('works in a folder whose path is too long for a socket', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp, stateName: 'a'.repeat(120) });
+    const answer = await get(gateway.proxyUrl, '--cacert', gateway.caFile, 'https://self-check.leafgate.invalid/');
+    expect(answer.stdout).toBe('leafgate self-check\n');
+    await gateway.stop();
+  });
+});
