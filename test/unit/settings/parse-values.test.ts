@@ -163,10 +163,10 @@ describe('parseCidrSetting', () => {
   });
 
   it('shows the range that was meant when bits after the prefix are set', () => {
-    expect(() => parseCidrSetting('10.1.2.3/8', '--allow-from')).toThrow(
+    expect(() => parseCidrSetting('172.20.1.2/12', '--allow-from')).toThrow(
       expect.objectContaining({
-        message: '--allow-from is "10.1.2.3/8", which is not a range of addresses',
-        remedy: 'write it like 10.0.0.0/8',
+        message: '--allow-from is "172.20.1.2/12", which is not a range of addresses',
+        remedy: 'write it like 172.16.0.0/12',
       }),
     );
   });

@@ -1,0 +1,63 @@
+// Which chain a tunnel goes to, and that nothing is forwarded unread unless a rule says so (hole H1).
+import { describe, expect, it } from 'vitest';
+import { bootstrapDocument } from '../../../src/bootstrap/generate-envoy-files.ts';
+import { gatewaySpec } from '../../support/gateway-spec.ts';
+import { at, typedIn, valuesOf } from '../../support/json-walk.ts';
+import { evaluate } from '../../support/matcher-model.ts';
+
+const listener = at(bootstrapDocument(gatewaySpec()), 'static_resources', 'listeners', 'inner');
+
+function chainFor(rule: string | undefined, shown: 'tls' | 'http/1.1' | 'h2c' | 'nothing'): string | undefined {
+  return evaluate(at(listener, 'filter_chain_matcher'), {
+    'leafgate.rule': rule,
+    TransportProtocolInput: shown === 'tls' ? 'tls' : 'raw_buffer',
+    ApplicationProtocolInput: shown === 'http/1.1' || shown === 'h2c' ? `'${shown}'` : '',
+  });
+}
+
+describe('a tunnel', () => {
+  it.each([
+    ['intercept:default', 'tls', 'intercept'],
+    ['intercept:default', 'http/1.1', 'clear'],
+    ['intercept:default', 'h2c', 'clear'],
+    ['intercept:default', 'nothing', undefined],
+    ['relay:pinned', 'tls', 'relay'],
+    ['relay:pinned', 'http/1.1', 'clear'],
+    ['relay:pinned', 'nothing', undefined],
+    ['tcp:raw', 'tls', 'tcp'],
+    ['tcp:raw', 'http/1.1', 'tcp'],
+    ['tcp:raw', 'nothing', 'tcp'],
+    ['deny:lost', 'nothing', undefined],
+    ['intercept:tcp:', 'nothing', undefined],
+    [undefined, 'tls', 'intercept'],
+    [undefined, 'nothing', undefined],
+  ] as const)('by rule %s that shows %s goes to %s', (rule, shown, chain) => {
+    expect(chainFor(rule, shown)).toBe(chain);
+  });
+
+  it('that matches no chain is closed: there is no chain by default', () => {
+    expect(valuesOf(listener, 'default_filter_chain')).toEqual([]);
+    expect(at(listener, 'filter_chain_matcher', 'on_no_match')).toBeUndefined();
+  });
+});
+
+describe('the chains that forward unread', () => {
+  it.each(['relay', 'tcp'])('%s resolves through the guarded cache before it connects', (name) => {
+    const filters = at(listener, 'filter_chains', name, 'filters') as { name: string }[];
+    const order = filters.map((filter) => filter.name);
+    const proxy = order.indexOf('envoy.filters.network.sni_dynamic_forward_proxy');
+    expect(proxy).toBeGreaterThanOrEqual(0);
+    expect(order.indexOf('envoy.filters.network.tcp_proxy')).toBe(proxy + 1);
+    expect(valuesOf(filters[proxy], 'resolved_address_filter')).toHaveLength(1);
+  });
+
+  it('relay compares names before anything else', () => {
+    const filters = at(listener, 'filter_chains', 'relay', 'filters') as { name: string }[];
+    expect(filters.slice(0, 2).map((filter) => filter.name)).toEqual([
+      'envoy.filters.network.set_filter_state',
+      'envoy.filters.network.rbac',
+    ]);
+    const [rbac] = typedIn(filters[1], 'envoy.extensions.filters.network.rbac.v3.RBAC');
+    expect(at(rbac, 'rules', 'action')).toBe('DENY');
+  });
+});
