@@ -14,6 +14,7 @@ import type { MintEvents } from './mint-events.ts';
 import { leastUsefulMs, maxSigningAtOnce, maxSigningQueue, shortestLeafMs, ttlMarginMs } from './mint-settings.ts';
 import type { MintSettings } from './mint-settings.ts';
 import type { HeldVerdict, Leaf, Minter, MintOutcome, RefusalReason, UnavailableReason } from './mint-types.ts';
+import { createRandomBlocks } from './random-blocks.ts';
 import { createSigningQueue, type SigningQueue } from './signing-queue.ts';
 import { createTokenBucket, type TokenBucket } from './token-bucket.ts';
 
@@ -46,6 +47,7 @@ class LeafMinter implements Minter {
   readonly #cache: LeafCache;
   readonly #misses: TokenBucket;
   readonly #queue: SigningQueue;
+  readonly #random: (count: number) => Uint8Array;
   /** names whose leaf is being signed off the event loop; never lru-cache's fetch, which fails callers on eviction */
   readonly #flights = new Map<string, Promise<MintOutcome>>();
   #press: LeafPress | undefined;
@@ -55,6 +57,7 @@ class LeafMinter implements Minter {
     this.#parts = parts;
     this.#cache = createLeafCache(settings.maxCachedLeaves);
     this.#misses = createTokenBucket(settings.missesPerSecond, settings.missBurst);
+    this.#random = createRandomBlocks(parts.randomBytes);
     this.#queue = createSigningQueue(clock, {
       atOnce: maxSigningAtOnce,
       maxWaiting: maxSigningQueue,
@@ -127,7 +130,7 @@ class LeafMinter implements Minter {
     if (pool.signer === this.#press?.signer) return this.#press;
     if (this.#press === undefined || !signsAlike(pool.signer, this.#press.signer)) {
       this.#cache.clear();
-      this.#press = new LeafPress(pool, this.#parts);
+      this.#press = new LeafPress(pool, { ...this.#parts, randomBytes: this.#random });
     }
     return this.#press;
   }
