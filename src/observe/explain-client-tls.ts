@@ -43,7 +43,8 @@ export function explainClientTls(line: AccessLogLine): RecordReason {
   // TLS has no server name for an address (RFC 6066 section 3), and a leaf needs a name
   if (line.text.sni === undefined) return noServerName;
   if (line.number.handshake_ms !== undefined) return noRequest;
-  const found = brokenHandshakes.find(({ sign }) => sign.test(line.text.local_close ?? '') || sign.test(bare(failure)));
+  const signs = [line.text.local_close ?? '', bare(failure)].filter((sign) => sign !== '').join(' ');
+  const found = brokenHandshakes.find(({ sign }) => sign.test(signs));
   return found?.reason ?? { code: 'client-handshake', words: `the client's handshake failed: ${bare(failure)}` };
 }
 

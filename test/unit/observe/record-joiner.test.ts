@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest';
+import { epoch, millis, type EpochMs } from '../../../src/clock.ts';
+import type { AccessRecord } from '../../../src/observe/access-record.ts';
+import { createRecordJoiner } from '../../../src/observe/record-joiner.ts';
+import { broken, closed, inner, intercepted, opened, plain, relayed } from './access-lines.ts';
+
+const now = epoch(Date.UTC(2026, 10, 30));
+
+function join(lines: readonly string[], at: EpochMs = now) {
+  const lost: string[] = [];
+  const joiner = createRecordJoiner({ lineLost: (reason) => void lost.push(reason) });
+  const records = lines.flatMap((line) => joiner.take(line, at));
+  return { records, lost, swept: joiner.sweep(epoch(at + 60_000)) };
+}
+
+function only({ records, lost, swept }: ReturnType<typeof join>): AccessRecord {
+  expect([...records, ...swept]).toHaveLength(1);
+  expect(lost).toEqual([]);
+  return [...records, ...swept][0] as AccessRecord;
+}
+
+describe('a decrypted request', () => {
+  test('is one record, complete from its own line, and its tunnel adds none', () => {
+    expect(only(join([opened(), intercepted(), closed(), inner()]))).toEqual({
+      kind: 'request',
+      time: '2026-11-30T10:43:43.477Z',
+      id: 'e4bca198-0035-4ff4-8eb6-e38ff83641ef',
+      client: '127.0.0.1:36060',
+      host: 'good.test',
+      port: 443,
+      decision: 'intercept',
+      rule: 'default',
+      outcome: 'ok',
+      leaf: 'minted',
+      leafSerial: '5d66ee7e77a38ab6f3bc725c594db779',
+      method: 'GET',
+      path: '/first',
+      protocol: 'HTTP/2',
+      upstreamProtocol: 'HTTP/2',
+      tls: 'TLSv1.3',
+      status: 200,
+      durationMs: 14,
+      bytesReceived: 0,
+      bytesSent: 3,
+      upstream: '192.0.2.7:443',
+    });
+  });
+
+  test('is told at once, before its tunnel ends', () => {
+    expect(join([opened(), intercepted()]).records).toHaveLength(1);
+  });
+
+  test('takes what its line lacks from the CONNECT of the same id', () => {
+    const record = only(join([opened(), intercepted({ client: null, connect: null, host: null, rule: null })]));
+    expect(record).toMatchObject({ client: '127.0.0.1:36060', host: 'good.test', port: 443, decision: 'intercept' });
+  });
+
+  test('takes nothing from a CONNECT of another id', () => {
+    const [record] = join([opened({ id: 'other', client: '10.0.0.9:1' }), intercepted({ client: null })]).records;
+    expect(record?.client).toBe('');
+  });
+
+  test('shows minted for the connection that met the leaf first, and cached for all others', () => {
+    const { records } = join([
+      intercepted({ id: 'a' }),
+      intercepted({ id: 'b' }),
+      intercepted({ id: 'a' }),
+      intercepted({ id: 'b', leaf: 'serialNumber=00aa,CN=good.test' }),
+    ]);
+    expect(records.map(({ leaf }) => leaf)).toEqual(['minted', 'cached', 'minted', 'minted']);
+  });
+
+  test('never shows a query, even if the log had one', () => {
+    expect(only(join([intercepted({ path: '/a?token=secret#x' })])).path).toBe('/a');
+  });
+
+  test("an origin's own 503 is an answer, no failure", () => {
+    expect(only(join([intercepted({ status: 503 })]))).toMatchObject({ outcome: 'ok', status: 503 });
+    expect(only(join([intercepted({ status: 503 })])).reason).toBeUndefined();
+  });
+});
+
+describe('other legs', () => {
+  test('a plain request through the proxy is one record with its own port', () => {
+    expect(only(join([plain()]))).toMatchObject({ kind: 'request', host: 'clear.test', port: 8080, outcome: 'ok' });
+  });
+
+  test('a relayed connection is one record, and its inner line adds none', () => {
+    const lines = [opened({ rule: 'relay:pinned' }), relayed(), inner({ chain: 'relay' }), closed()];
+    expect(only(join(lines))).toMatchObject({
+      kind: 'tunnel',
+      decision: 'relay',
+      rule: 'pinned',
+      bytesReceived: 1000,
+      bytesSent: 50000,
+    });
+  });
+
+  test('a refused CONNECT is one record that names the rule, which only the details know', () => {
+    const details = 'rbac_access_denied_matched_policy[deny:ads]';
+    const record = only(join([closed({ status: 403, rule: null, details, flags: 'UAEX' })]));
+    expect(record).toMatchObject({ kind: 'connect', decision: 'deny', rule: 'ads', outcome: 'refused', status: 403 });
+    expect(record.reason).toEqual({ code: 'policy', words: 'refused by rule ads' });
+  });
+
+  test('an address in brackets is told without them', () => {
+    const record = only(join([closed({ status: 403, host: null, connect: '[2001:db8::1]:8443' })]));
+    expect(record).toMatchObject({ host: '2001:db8::1', port: 8443 });
+  });
+
+  test('an opaque connection that no rule opens is one record with the reason', () => {
+    const opaque = inner({ chain: null, flags: 'NR', sni: null, tls: null, leaf: null, handshake_ms: null });
+    const record = only(join([opened(), opaque, closed({ flags: 'UC' })]));
+    expect(record).toMatchObject({ kind: 'tunnel', outcome: 'refused', reason: { code: 'opaque-closed' } });
+  });
+
+  test('a client that goes before it shows a protocol is told as that', () => {
+    const silent = inner({ chain: null, flags: '-', sni: null, client_tls_failure: null, handshake_ms: null });
+    expect(only(join([opened(), closed(), silent])).reason?.code).toBe('client-left');
+  });
+
+  test('a tunnel of which no inner line comes is told when the time for one is over', () => {
+    const { records, swept } = join([opened(), closed()]);
+    expect(records).toEqual([]);
+    expect(swept).toMatchObject([{ kind: 'tunnel', reason: { code: 'client-left' } }]);
+  });
+
+  test('a tunnel that is still open is not told', () => {
+    expect(join([opened()]).swept).toEqual([]);
+  });
+});
+
+describe('a handshake without a request', () => {
+  test('is one record, however its lines are ordered', () => {
+    const failure = broken('TLS_error:|268436504:SSL_routines:OPENSSL_internal:TLSV1_ALERT_UNKNOWN_CA:TLS_error_end');
+    for (const lines of [
+      [opened(), failure, closed()],
+      [opened(), closed(), failure],
+      [failure, opened(), closed()],
+    ]) {
+      expect(only(join(lines))).toMatchObject({ kind: 'handshake', outcome: 'failed', leaf: 'minted' });
+    }
+  });
+
+  test('a request seen on another connection does not hide it', () => {
+    const { records } = join([intercepted({ id: 'a' }), inner({ id: 'b' })]);
+    expect(records.map(({ kind }) => kind)).toEqual(['request', 'handshake']);
+  });
+
+  test('the end of a connection that had requests adds none, though its socket was reset', () => {
+    expect(only(join([intercepted(), inner()])).kind).toBe('request');
+  });
+});
+
+describe('bounds', () => {
+  test.each([
+    ['no JSON', 'x'],
+    ['half a line', '{"leg":"connect"'],
+    ['another object', '{"a":1}'],
+    ['an unknown leg', '{"leg":"other"}'],
+    ['an array', '[]'],
+    ['nothing', ''],
+  ])('%s is counted, not thrown', (_, line) => {
+    expect(join([line])).toMatchObject({ records: [], lost: ['not-json'] });
+  });
+
+  test('fields of the wrong kind are as absent', () => {
+    const record = only(join([intercepted({ status: 'x', duration_ms: null, rx: '-', client: '' })]));
+    expect(record).toMatchObject({ durationMs: 0, bytesReceived: 0, client: '' });
+    expect(record.status).toBeUndefined();
+  });
+
+  test('what a client chose is escaped and cut', () => {
+    const record = only(join([intercepted({ authority: 'x', host: `a\u001b[2J${'b'.repeat(5000)}`, path: '/\n' })]));
+    expect(record.host.length).toBeLessThan(310);
+    expect(record.host).toContain('\\u001b');
+    expect(record.path).toBe('/\\u000a');
+  });
+
+  test('only so many tunnels are remembered, the oldest go first and are counted', () => {
+    const lost: string[] = [];
+    const limits = { maxTunnels: 2, graceMs: millis(1000) };
+    const joiner = createRecordJoiner({ lineLost: (reason) => void lost.push(reason) }, limits);
+    for (const id of ['a', 'b', 'c']) joiner.take(opened({ id, client: `10.0.0.1:${id}` }), now);
+    expect(lost).toEqual(['forgotten']);
+    expect(joiner.take(intercepted({ id: 'a', client: null }), now)[0]?.client).toBe('');
+    expect(joiner.take(intercepted({ id: 'c', client: null }), now)[0]?.client).toBe('10.0.0.1:c');
+  });
+
+  test('a tunnel is forgotten when its time is over, not before', () => {
+    const joiner = createRecordJoiner({ lineLost: () => undefined }, { maxTunnels: 9, graceMs: millis(1000) });
+    joiner.take(opened(), now);
+    joiner.take(closed(), now);
+    expect(joiner.sweep(epoch(now + 999))).toEqual([]);
+    expect(joiner.sweep(epoch(now + 1000))).toHaveLength(1);
+    expect(joiner.sweep(epoch(now + 9999))).toEqual([]);
+  });
+});
