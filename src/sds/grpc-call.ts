@@ -88,7 +88,11 @@ export class GrpcCall {
     this.#unsent -= count;
     if (!this.#isStalled || this.#isEnded) return;
     this.#slowReader?.cancel();
-    if (this.#unsent > maxUnsentBytes / 2) return this.#watchSlowReader();
+    if (this.#unsent > maxUnsentBytes / 2) this.#watchSlowReader();
+    else this.#resume();
+  }
+
+  #resume(): void {
     this.#isStalled = false;
     this.#stream.unblock();
     this.#call.startRead();

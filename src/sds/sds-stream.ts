@@ -169,29 +169,33 @@ export class SdsStream {
   }
 
   #mint(job: MintJob): void {
-    const { minter, live, clock, settings } = this.#services;
-    if (job.urgency === 'ask') {
-      if (live.leaving >= maxLeavingNames) return this.#answer(job, { kind: 'unavailable', reason: 'too-many-names' });
-      if (clock.monotonic() - job.askedAt > settings.answerDeadlineMs) return this.#overdue(job);
+    const { minter, clock, settings } = this.#services;
+    const hindrance = job.urgency === 'ask' ? this.#hindrance(job) : undefined;
+    const outcome = hindrance ?? minter.mint(job.name);
+    if (!(outcome instanceof Promise)) {
+      this.#answer(job, outcome);
+      return;
     }
-    const outcome = minter.mint(job.name);
-    if (!(outcome instanceof Promise)) return this.#answer(job, outcome);
-    const deadline = clock.after(settings.answerDeadlineMs, () => this.#overdue(job));
+    const deadline = clock.after(settings.answerDeadlineMs, () =>
+      this.#answer(job, { kind: 'unavailable', reason: 'deadline' }),
+    );
     void outcome.then((settled) => {
       deadline.cancel();
       this.#answer(job, settled);
     });
   }
 
+  /** Why an ask is answered without a mint: it waited too long for its turn, or this peer does not answer us. */
+  #hindrance({ askedAt }: MintJob): MintOutcome | undefined {
+    const { live, clock, settings } = this.#services;
+    if (live.leaving >= maxLeavingNames) return { kind: 'unavailable', reason: 'too-many-names' };
+    if (clock.monotonic() - askedAt > settings.answerDeadlineMs) return { kind: 'unavailable', reason: 'deadline' };
+    return undefined;
+  }
+
   #answer(job: MintJob, outcome: MintOutcome): void {
     if (this.#isClosed) return;
     this.#handle({ kind: 'minted', name: job.name, ticket: job.ticket, outcome }, job.askedAt);
-    this.#endIfDone();
-  }
-
-  #overdue(job: MintJob): void {
-    if (this.#isClosed) return;
-    this.#handle({ kind: 'overdue', name: job.name, ticket: job.ticket }, job.askedAt);
     this.#endIfDone();
   }
 

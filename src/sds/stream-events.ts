@@ -13,10 +13,8 @@ import type { DeltaRequest } from './delta-request.ts';
 
 export type StreamEvent =
   | { readonly kind: 'request'; readonly request: DeltaRequest }
-  /** the answer to a `mint` action; one with an old ticket is ignored */
+  /** the answer to a `mint` action, "deadline" when there was none in time; one with an old ticket is ignored */
   | { readonly kind: 'minted'; readonly name: AskedName; readonly ticket: number; readonly outcome: MintOutcome }
-  /** the deadline of a `mint` action has passed */
-  | { readonly kind: 'overdue'; readonly name: AskedName; readonly ticket: number }
   /** pool or policy changed, or the name is held past its TTL: judge it anew */
   | { readonly kind: 'review'; readonly name: AskedName }
   /** too many live names: this one has been held the longest */

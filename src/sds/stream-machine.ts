@@ -81,9 +81,6 @@ export class StreamMachine {
       case 'minted':
         this.#minted(event.name, event.ticket, event.outcome);
         break;
-      case 'overdue':
-        this.#minted(event.name, event.ticket, { kind: 'unavailable', reason: 'deadline' });
-        break;
       case 'review':
         this.#later(event.name, 'review');
         break;
