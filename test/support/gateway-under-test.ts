@@ -94,5 +94,5 @@ function parseRecords(text: string): readonly AccessRecord[] {
   return whole
     .split('\n')
     .filter((line) => line.startsWith('{'))
-    .map((line): AccessRecord => JSON.parse(line));
+    .map((line) => JSON.parse(line) as AccessRecord);
 }

@@ -125,9 +125,17 @@ describe('leafgate pool', () => {
   test('verify names every fault at once and exits with 4', async () => {
     const out = temp.file('pool.json');
     await call(['pool', 'create', '--out', out]);
-    const pool = JSON.parse(readFileSync(out, 'utf8'));
-    pool.CAs.push({ ID: 'broken-key', SigningKeyPKCS8: 'AAAA', RootCertificateDER: pool.CAs[0].RootCertificateDER });
-    pool.CAs.push({ ID: 'broken-root', SigningKeyPKCS8: pool.CAs[0].SigningKeyPKCS8, RootCertificateDER: 'AAAA' });
+    const pool = JSON.parse(readFileSync(out, 'utf8')) as { CAs: Record<string, string>[] };
+    pool.CAs.push({
+      ID: 'broken-key',
+      SigningKeyPKCS8: 'AAAA',
+      RootCertificateDER: pool.CAs[0]?.['RootCertificateDER'] ?? '',
+    });
+    pool.CAs.push({
+      ID: 'broken-root',
+      SigningKeyPKCS8: pool.CAs[0]?.['SigningKeyPKCS8'] ?? '',
+      RootCertificateDER: 'AAAA',
+    });
     writeFileSync(out, JSON.stringify(pool));
     const { exitCode, stderr } = await call(['pool', 'verify', out]);
     expect(exitCode).toBe(4);
