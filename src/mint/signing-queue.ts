@@ -33,7 +33,7 @@ export function createSigningQueue(clock: Clock, limits: QueueLimits): SigningQu
       return new Promise<Result | undefined>((resolve, reject) => {
         const start = (): void => {
           running += 1;
-          job().then(resolve, reject).finally(next);
+          job().finally(next).then(resolve, reject);
         };
         if (running < limits.atOnce) start();
         else waiting.push({ dueAt: clock.monotonic() + limits.deadlineMs, start, drop: () => resolve(undefined) });
