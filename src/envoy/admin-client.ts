@@ -63,7 +63,9 @@ function askAdmin({ socketPath, method, path, limits }: AdminRequest): Promise<A
     response.on('data', (chunk: Buffer) => {
       size += chunk.length;
       chunks.push(chunk);
-      if (size > limits.maxBytes) sent.destroy(new Error(`more than ${limits.maxBytes} bytes`));
+      if (size <= limits.maxBytes) return;
+      fail(`more than ${limits.maxBytes} bytes`);
+      sent.destroy();
     });
     response.on('end', () =>
       resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),

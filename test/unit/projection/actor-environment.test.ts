@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { actorEnvironment, actorVariables } from '../../../src/projection/actor-environment.ts';
+
+const trust = { proxyUrl: 'http://127.0.0.1:3128', caFile: '/t/ca.pem', mergedFile: '/t/ca-and-system.pem' };
+
+describe('the environment of an actor', () => {
+  test('is the minimal set that covers every client that can be reached by variables', () => {
+    expect(actorEnvironment(trust)).toEqual({
+      HTTPS_PROXY: trust.proxyUrl,
+      https_proxy: trust.proxyUrl,
+      HTTP_PROXY: trust.proxyUrl,
+      http_proxy: trust.proxyUrl,
+      NO_PROXY: 'localhost,127.0.0.1,::1',
+      no_proxy: 'localhost,127.0.0.1,::1',
+      NODE_USE_ENV_PROXY: '1',
+      NODE_EXTRA_CA_CERTS: trust.caFile,
+      SSL_CERT_FILE: trust.mergedFile,
+      CURL_CA_BUNDLE: trust.mergedFile,
+      REQUESTS_CA_BUNDLE: trust.mergedFile,
+      PIP_CERT: trust.mergedFile,
+      GIT_SSL_CAINFO: trust.mergedFile,
+      CARGO_HTTP_CAINFO: trust.mergedFile,
+      npm_config_cafile: trust.mergedFile,
+      DENO_CERT: trust.mergedFile,
+    });
+  });
+
+  test('only the one variable that is known to add gets the anchors alone; all others may replace', () => {
+    const alone = actorVariables.filter(({ value }) => value === 'anchors').map(({ name }) => name);
+    expect(alone).toEqual(['NODE_EXTRA_CA_CERTS']);
+  });
+
+  test('each variable is named once and says who reads it and why', () => {
+    expect(new Set(actorVariables.map(({ name }) => name)).size).toBe(actorVariables.length);
+    for (const { readBy, reason } of actorVariables) expect(readBy !== '' && reason !== '').toBe(true);
+  });
+});

@@ -1,0 +1,80 @@
+import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { bundleText, writeTrustFiles } from '../../../src/projection/trust-files.ts';
+import { parseCertificateBundle } from '../../../src/x509/pem.ts';
+import { makeCa } from '../../support/ca-workshop.ts';
+import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
+
+const [anchor, oldAnchor, root, otherRoot] = [makeCa(), makeCa(), makeCa(), makeCa()].map((ca) => ca.certificate);
+if (anchor === undefined || oldAnchor === undefined || root === undefined || otherRoot === undefined) throw new Error();
+
+describe('the trust files', () => {
+  let folder: TempFolder;
+  let dir: string;
+  beforeEach(() => {
+    folder = createTempFolder();
+    dir = folder.file('trust');
+  });
+  afterEach(() => folder.remove());
+
+  const hashesIn = (path: string): readonly string[] =>
+    parseCertificateBundle(readFileSync(path), path).map(({ sha256 }) => sha256);
+  const sorted = (...certificates: { readonly sha256: string }[]): readonly string[] =>
+    certificates.map(({ sha256 }) => sha256).sort();
+
+  test('are the anchors alone, and the anchors with the system roots', async () => {
+    const files = await writeTrustFiles({ dir, anchors: [anchor, oldAnchor], systemRoots: [root, otherRoot] });
+    expect(hashesIn(files.caFile)).toEqual(sorted(anchor, oldAnchor));
+    expect(hashesIn(files.mergedFile)).toEqual(sorted(anchor, oldAnchor, root, otherRoot));
+    expect(readdirSync(dir).sort()).toEqual(['ca-and-system.pem', 'ca.pem']);
+  });
+
+  test('hold nothing but certificate blocks: Java and strict readers refuse comments', async () => {
+    const { mergedFile } = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    const outside = readFileSync(mergedFile, 'utf8').replace(
+      /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----\n/g,
+      '',
+    );
+    expect(outside).toBe('');
+  });
+
+  test('are the same bytes whatever the order and however often a certificate is given', () => {
+    expect(bundleText([anchor, root, oldAnchor])).toBe(bundleText([root, oldAnchor, root, anchor, anchor]));
+  });
+
+  test('that would not change are not touched', async () => {
+    const files = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    utimesSync(files.caFile, 1, 1);
+    utimesSync(files.mergedFile, 1, 1);
+    await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root, otherRoot] });
+    expect(statSync(files.caFile).mtimeMs).toBe(1000);
+    expect(statSync(files.mergedFile).mtimeMs).toBeGreaterThan(1000);
+  });
+
+  test('are replaced, never written into: who has one open goes on reading a whole one', async () => {
+    const files = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    const before = statSync(files.caFile).ino;
+    await writeTrustFiles({ dir, anchors: [oldAnchor], systemRoots: [root] });
+    expect(statSync(files.caFile).ino).not.toBe(before);
+  });
+
+  test('that cannot be written are one error, and the old ones stay', async () => {
+    const files = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    const kept = readFileSync(files.caFile, 'utf8');
+    // a folder where the temporary file should go
+    mkdirSync(`${files.caFile}.${process.pid}.new`);
+    await expect(writeTrustFiles({ dir, anchors: [oldAnchor], systemRoots: [] })).rejects.toMatchObject({
+      code: 'trust-files-not-written',
+      message: expect.stringContaining('EISDIR') as unknown,
+    });
+    expect(readFileSync(files.caFile, 'utf8')).toBe(kept);
+  });
+
+  test('need a folder, which is made', async () => {
+    writeFileSync(folder.file('in-the-way'), '');
+    await expect(
+      writeTrustFiles({ dir: folder.file('in-the-way/trust'), anchors: [anchor], systemRoots: [] }),
+    ).rejects.toMatchObject({ code: 'trust-files-not-written' });
+    await writeTrustFiles({ dir: folder.file('a/b/c'), anchors: [anchor], systemRoots: [] });
+  });
+});
