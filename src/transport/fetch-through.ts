@@ -72,7 +72,7 @@ async function attempt(request: FetchRequest, target: FetchTarget): Promise<Atte
   const trace = new RequestTrace();
   const route = { target, trust, ...(proxy === undefined ? {} : { proxy }) };
   const result = await registry.use(route, (connections) => exchange({ request, target, connections, trace }));
-  const isRepeatable = ['GET', 'HEAD'].includes(request.method ?? 'GET') && request.body === undefined;
+  const isRepeatable = ['GET', 'HEAD'].includes(request.method ?? 'GET');
   const isClosed = result.kind === 'failed' && result.code === 'connection-closed';
   return { result, isStale: isClosed && isRepeatable && trace.earlierAnswers() > 0 };
 }

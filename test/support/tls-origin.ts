@@ -2,6 +2,7 @@
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { ServerCertificate } from './test-certificates.ts';
 
 export type TlsOrigin = {
@@ -10,6 +11,8 @@ export type TlsOrigin = {
     connections: number;
     /** handshakes that the client finished, which it does only when it trusts us */
     handshakes: number;
+    /** the SNI of each finished handshake; false without one */
+    serverNames: (string | false)[];
     requests: number;
     /** what clients sent inside TLS: request lines, headers and bodies */
     decrypted: string;
@@ -30,7 +33,7 @@ export type TlsOriginOptions = {
 
 export async function startTlsOrigin(options: TlsOriginOptions): Promise<TlsOrigin> {
   const { certificate, answer, maxVersion } = options;
-  const seen = { connections: 0, handshakes: 0, requests: 0, decrypted: '' };
+  const seen: TlsOrigin['seen'] = { connections: 0, handshakes: 0, serverNames: [], requests: 0, decrypted: '' };
   const open = new Set<Socket>();
   const keyPair = ({ chainPem, keyPem }: ServerCertificate) => ({ cert: chainPem, key: keyPem });
   const server = createServer({ ...keyPair(certificate), ...(maxVersion === undefined ? {} : { maxVersion }) });
@@ -39,8 +42,9 @@ export async function startTlsOrigin(options: TlsOriginOptions): Promise<TlsOrig
     open.add(socket);
     socket.on('close', () => open.delete(socket)).on('error', () => undefined);
   });
-  server.on('secureConnection', () => {
+  server.on('secureConnection', (socket: TLSSocket & { readonly servername: string | false }) => {
     seen.handshakes += 1;
+    seen.serverNames.push(socket.servername);
   });
   server.on('tlsClientError', () => undefined);
   server.on('request', (request, response) => {

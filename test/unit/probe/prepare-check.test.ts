@@ -90,6 +90,12 @@ describe('--ca and --server-name', () => {
     expect(await problemsOf([url], { caFile: folder.file(file) })).toEqual([code]);
   });
 
+  it('are refused with the reason', async () => {
+    await expect(prepareCheck([url], { ...usual, caFile: folder.file('leaf.pem') })).rejects.toMatchObject({
+      message: expect.stringContaining('no CA certificate') as string,
+    });
+  });
+
   it('are refused where every CA has expired', async () => {
     expect(await problemsOf([url], { now: plus(now, days(31)) })).toEqual(['probe-ca-verifies-nothing']);
     expect(await problemsOf([url], { now: plus(now, days(29)) })).toEqual([]);

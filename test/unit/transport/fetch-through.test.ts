@@ -1,7 +1,12 @@
+import { X509Certificate, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { epoch, hours, millis } from '../../../src/clock.ts';
+import { identityError } from '../../../src/transport/dial-tls.ts';
+import { parseServerName } from '../../../src/transport/server-name.ts';
+import { encodeCaCertificate, encodeName } from '../../../src/x509/create-ca.ts';
+import { createSerial } from '../../../src/x509/serial.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { freePort } from '../../support/free-port.ts';
 import { createLoopbackFetch, trustIn } from '../../support/loopback-fetch.ts';
@@ -170,6 +175,23 @@ describe('the name that is verified', () => {
     const server = await origin({ certificate: issueServerCertificate(authority, { names: ['api.example.com'] }) });
     const trust = trustIn(authority, 'api.example.com');
     expect(await loopback.fetch(`https://127.0.0.1:${server.port}/`, trust)).toMatchObject({ kind: 'answered' });
+    expect(server.seen.serverNames).toEqual(['api.example.com']);
+  });
+
+  it('is not looked for in the subject, where only old clients do', () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const subjectDer = encodeName('test', 'api.example.com');
+    const der = encodeCaCertificate({
+      ...{ subjectDer, publicKey, serial: createSerial(randomBytes) },
+      notBefore: epoch(now - hours(1)),
+      notAfter: epoch(now + hours(1)),
+      issuer: { subjectDer, key: privateKey },
+    });
+    const host = parseServerName('api.example.com')!;
+    expect(new X509Certificate(der).checkHost('api.example.com')).toBe('api.example.com');
+    expect(identityError(host, der)).toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+    const named = issueServerCertificate(authority, { names: ['api.example.com'] });
+    expect(identityError(host, new X509Certificate(named.chainPem).raw)).toBeUndefined();
   });
 
   it('may be an address', async () => {
@@ -177,6 +199,7 @@ describe('the name that is verified', () => {
     expect(await loopback.fetch(`https://127.0.0.1:${server.port}/`, right)).toMatchObject({
       tls: { leaf: { san: ['IP Address:127.0.0.1'] } },
     });
+    expect(server.seen.serverNames).toEqual([false]);
     expect(await loopback.fetch(server.url, right)).toMatchObject({ openssl: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   });
 });
