@@ -1,4 +1,5 @@
-// The errors of this room: what a person asked of the probe that it cannot do, and a check whose answer is no.
+// The errors of this room: what a person asked of the probe that it cannot do. A verdict is no error: the command that
+// prints it decides on the exit code.
 import { errorSlice, exitCodes } from '../errors.ts';
 
 export const probeErrors = errorSlice({
@@ -16,11 +17,6 @@ export const probeErrors = errorSlice({
     message: 'no URL to check',
     remedy: 'name at least one https:// URL that the gateway intercepts',
     exitCode: exitCodes.usage,
-  },
-  'probe-not-intercepted': {
-    message: '{failed} of {total} URLs were not shown to be intercepted and trusted',
-    remedy: 'see the verdict of each',
-    exitCode: exitCodes.negative,
   },
   'probe-listen-failed': {
     message: 'the probe cannot listen on {address}: {detail}',

@@ -34,13 +34,13 @@ export type ProbeServerOptions = {
   readonly limits?: Partial<ProbeLimits>;
 };
 
-export type ProbeLimits = {
+type ProbeLimits = {
   /** fetches at once; what comes above is answered 429 */
   readonly maxFetches: number;
   readonly fetchTimeoutMs: DurationMs;
 };
 
-export const probeLimits: ProbeLimits = {
+const probeLimits: ProbeLimits = {
   maxFetches: 16,
   // longer than a dial may take (transport's registryDefaults), so that its reason arrives
   fetchTimeoutMs: seconds(15),

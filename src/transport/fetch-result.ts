@@ -40,7 +40,7 @@ export type CertificateFailure = Failure<
 export type ProxyRefusal = Failure<'refused-by-proxy', { readonly status: number } & GatewayRefusal>;
 
 /** the server answered, verified, but sent us elsewhere: nothing went there */
-export type RedirectRefusal = Failure<'redirect-refused', { readonly status: number; readonly tls: TlsSession }>;
+type RedirectRefusal = Failure<'redirect-refused', { readonly status: number; readonly tls: TlsSession }>;
 
 export type FetchFailure =
   | CertificateFailure

@@ -6,7 +6,7 @@ import type { TrustFile } from './trust-file.ts';
 import { transportErrors } from './transport-errors.ts';
 
 /** where distributions keep the merged file of roots, the most telling first */
-export const systemRootsFiles = [
+const systemRootsFiles = [
   // Debian, Ubuntu, Alpine, Arch
   '/etc/ssl/certs/ca-certificates.crt',
   // Fedora, RHEL and their kin

@@ -25,7 +25,7 @@ export type TlsSession = {
   readonly leaf: LeafFacts;
 };
 
-export function leafFacts(certificate: X509Certificate): LeafFacts {
+function leafFacts(certificate: X509Certificate): LeafFacts {
   return {
     subject: onOneLine(certificate.subject),
     issuer: onOneLine(certificate.issuer),

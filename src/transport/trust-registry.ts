@@ -40,7 +40,7 @@ export const registryDefaults: RegistrySettings = {
 
 export type Route = { readonly target: FetchTarget; readonly trust: ServerTrust; readonly proxy?: HttpProxy };
 
-export type TrustRegistryEvents = {
+type TrustRegistryEvents = {
   /** a connection was verified */
   readonly connected?: () => void;
   readonly entryClosed?: (why: 'idle' | 'evicted') => void;
