@@ -34,6 +34,11 @@ const unknownIssuer: ReadonlySet<string> = new Set([
 
 /** what a gateway or any proxy answers when the server behind it does not */
 const originStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+/** where changing a rule would not help */
+const refusalRemedies: ReadonlyMap<string, string> = new Map([
+  [gatewayErrorWords.names, 'leave --server-name out: a gateway wants one name in CONNECT, TLS and the request'],
+  [gatewayErrorWords.destination, 'check a public host, or make an exception with --allow-destination on the gateway'],
+]);
 const originWords: ReadonlySet<string> = new Set([gatewayErrorWords.origin, gatewayErrorWords.dns]);
 
 export function judgePair(pair: PairResults): Judgement {
@@ -120,7 +125,7 @@ function gatewayAnswered({ status, rule, error }: GatewayRefusal & { readonly st
   return {
     verdict: 'refused',
     reason: rule === undefined ? words : `${words} by rule ${rule}`,
-    remedy: 'check a host that the policy allows, or change the rule',
+    remedy: refusalRemedies.get(error ?? '') ?? 'check a host that the policy allows, or change the rule',
     ...(rule === undefined ? {} : { rule }),
   };
 }
@@ -129,7 +134,8 @@ function originDown(reason: string): Judgement {
   return {
     verdict: 'origin-down',
     reason,
-    remedy: 'check that the server runs and that the gateway reaches it; trust was not tested',
+    remedy:
+      "see the gateway's record for why: a server that is down, a name without an address, a certificate it refused",
   };
 }
 

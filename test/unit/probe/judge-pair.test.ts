@@ -87,6 +87,14 @@ describe('refused', () => {
   });
 
   it.each([
+    ['destination_denied', '--allow-destination'],
+    ['name_mismatch', '--server-name'],
+    ['blocked_by_policy', 'rule'],
+  ])('says what helps: %s', (error, remedy) => {
+    expect(judgePair({ bundle: refusedByProxy(403, { error }), system: unknownIssuer }).remedy).toContain(remedy);
+  });
+
+  it.each([
     refusedByProxy(403, { error: 'destination_denied' }),
     refusedByProxy(421, { error: 'name_mismatch' }),
     refusedByProxy(407),
