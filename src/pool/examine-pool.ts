@@ -16,7 +16,7 @@ export type PoolTerms = SigningTerms & {
 };
 
 /** `value` is there only when `faults` is empty */
-export type CaReading = { readonly value: PoolCa | undefined; readonly faults: readonly LeafgateError[] };
+type CaReading = { readonly value: PoolCa | undefined; readonly faults: readonly LeafgateError[] };
 
 export type PoolReading = {
   readonly cas: readonly CaReading[];

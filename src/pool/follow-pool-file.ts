@@ -8,7 +8,7 @@ import { parsePool } from './parse-pool.ts';
 import type { Pool } from './pool-types.ts';
 import { readPoolFile } from './read-pool-file.ts';
 
-export type PoolEvents = {
+type PoolEvents = {
   /** another pool signs from now on, or the file is good again; its `faults` name the CAs that were left out */
   poolTaken(pool: Pool): void;
   /** the file cannot be used, and the last good pool goes on; once for each distinct fault */

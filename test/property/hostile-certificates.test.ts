@@ -84,7 +84,7 @@ describe('hostile bytes end in a certificate or in an error of ours', () => {
       { numRuns: 5000 },
     );
     expect(refused).toBeGreaterThan(1000);
-  });
+  }, 60_000);
 
   test('when they are random', () => {
     fc.assert(
@@ -93,7 +93,7 @@ describe('hostile bytes end in a certificate or in an error of ours', () => {
       }),
       { numRuns: 2000 },
     );
-  });
+  }, 60_000);
 
   test('when they are headers that promise more than there is', () => {
     const header = fc.tuple(
@@ -109,7 +109,7 @@ describe('hostile bytes end in a certificate or in an error of ours', () => {
       }),
       { numRuns: 2000 },
     );
-  });
+  }, 60_000);
 
   test('when PEM is bent at random, and what is left of it was whole', () => {
     const pem = Buffer.from(good.map((der) => encodePem('CERTIFICATE', der)).join('# next\n'));
@@ -125,7 +125,7 @@ describe('hostile bytes end in a certificate or in an error of ours', () => {
       }),
       { numRuns: 3000 },
     );
-  });
+  }, 60_000);
 });
 
 describe('hostile pools end in a pool or in faults of ours, without a byte of a key', () => {
@@ -151,7 +151,7 @@ describe('hostile pools end in a pool or in faults of ours, without a byte of a 
       { numRuns: 1500 },
     );
     expect(refused).toBeGreaterThan(300);
-  });
+  }, 60_000);
 
   test('when its members are of any JSON type', () => {
     const fields = {
@@ -168,5 +168,5 @@ describe('hostile pools end in a pool or in faults of ours, without a byte of a 
       }),
       { numRuns: 1000 },
     );
-  });
+  }, 60_000);
 });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 
 export type AcceptedFinding = { readonly tool: string; readonly finding: string; readonly on: string };
 
-const row = /^\| (\S+) \| `([^`]+)` \| ([^|]+) \| ([^|]{20,}) \|$/;
+const row = /^\| (\S+) +\| `([^`]+)` +\| ([^|]+?) +\| ([^|]{20,}) \|$/;
 
 export function readAcceptedFindings(): readonly AcceptedFinding[] {
   const lines = readFileSync(new URL('../../docs/leaf-findings.md', import.meta.url), 'utf8').split('\n');

@@ -26,7 +26,7 @@ import { createSerial } from '../../src/x509/serial.ts';
 import { encodeBlueprint, makeKey, testNow } from './ca-workshop.ts';
 import type { Blueprint, MadeCa } from './ca-workshop.ts';
 
-export type LeafPart = 'usage' | 'purpose' | 'constraints' | 'authority' | 'names';
+type LeafPart = 'usage' | 'purpose' | 'constraints' | 'authority' | 'names';
 
 /** What differs from a good leaf: members of the certificate, extensions (undefined: left out), further extensions. */
 export type LeafBend = {

@@ -7,6 +7,7 @@ import { printable } from '../../../src/errors.ts';
 import { maxPoolBytes } from '../../../src/pool/pool-document.ts';
 import { verifyPool } from '../../../src/pool/parse-pool.ts';
 import {
+  authorityKeyIdExtension,
   caBasicConstraintsExtension,
   extension,
   keyUsageExtension,
@@ -301,6 +302,9 @@ describe('a root is refused', () => {
 describe('a chain is refused', () => {
   const below = (blueprint: Blueprint = {}) => makeCa({ name: 'below', issuer: ca, ...blueprint });
   const chain = (...parts: readonly MadeCa[]) => poolBytes([chainFields('gateway', ca, ...parts)]);
+  const otherAuthority: Blueprint = {
+    extensions: (good) => [...goodList(good).slice(0, 3), authorityKeyIdExtension(Buffer.from('another key'))],
+  };
   const twoBelow = (blueprint: Blueprint): Uint8Array => {
     const middle = below(blueprint);
     return chain(middle, makeCa({ name: 'lowest', issuer: middle }));
@@ -330,6 +334,7 @@ describe('a chain is refused', () => {
       chain(below({ extensions: (good) => [good.basicConstraints, good.keyUsage, good.subjectKeyId] })),
       ['pool-ca-chain-broken'],
     ],
+    ['with the authority key id of another key', chain(below(otherAuthority)), ['pool-ca-chain-broken']],
     ['in the wrong order', reversed(), ['pool-ca-chain-broken', 'pool-ca-chain-broken', 'pool-ca-key-mismatch']],
     [
       'whose intermediate is no CA',
@@ -397,6 +402,8 @@ describe('no fault ever shows a byte of a key', () => {
   ])('%s', (_, bytes) => {
     const faults = verifyPool(bytes, testTerms());
     expect(faults.length).toBeGreaterThan(0);
+    // a parser's own error quotes what it read
+    for (const fault of faults) expect(fault.cause).toBeUndefined();
     const shown = faults
       .map((fault) => `${fault.stack} ${JSON.stringify(fault)} ${String(fault.cause)} ${printable(fault.remedy)}`)
       .join();

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -13,6 +12,8 @@ import { SecretBytes } from '../../../src/secret-bytes.ts';
 import { makeCa, testNow } from '../../support/ca-workshop.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 import { caFields, poolBytes } from '../../support/pool-workshop.ts';
+import { runCommand } from '../../support/run-command.ts';
+import { scrubbedEnvironment } from '../../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -67,7 +68,7 @@ describe('reading a pool file', () => {
   });
 
   test('refuses what is no regular file, and never hangs at a FIFO', async () => {
-    execFileSync('mkfifo', [folder.file('fifo')]);
+    await runCommand('mkfifo', [folder.file('fifo')], { env: scrubbedEnvironment(folder.path) });
     for (const path of [folder.path, folder.file('fifo'), '/dev/zero']) {
       await expect(readPoolFile(path)).rejects.toMatchObject({ code: 'pool-file-unreadable' });
     }

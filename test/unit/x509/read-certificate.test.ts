@@ -57,6 +57,17 @@ describe('a certificate that was read', () => {
     expect(makeCa({ key: makeKey(kind) }).certificate).toMatchObject({ keyKind, rsaBits });
   });
 
+  test.each([
+    ['digitalSignature', 0x80, { digitalSignature: true, keyCertSign: false }],
+    ['keyCertSign', 0x04, { digitalSignature: false, keyCertSign: true }],
+    ['cRLSign', 0x02, { digitalSignature: false, keyCertSign: false }],
+    ['nothing', 0x00, { digitalSignature: false, keyCertSign: false }],
+  ])('tells its usages apart: %s', (_, octet, usages) => {
+    const usage = extension('2.5.29.15', 'plain', bitString(Uint8Array.of(octet), 1));
+    const read = makeCa({ extensions: (good) => [good.basicConstraints, usage] }).certificate;
+    expect(read.keyUsage).toEqual({ critical: false, ...usages });
+  });
+
   test('may be of version 1 and without extensions, as old roots are', () => {
     const old = makeCa({ version: 1 }).certificate;
     expect(old.version).toBe(1);
