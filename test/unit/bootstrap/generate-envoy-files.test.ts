@@ -210,6 +210,12 @@ describe('what a spec says', () => {
     const text = generateEnvoyFiles(gatewaySpec({ paths })).files.get('bootstrap.yaml') ?? '';
     expect(at(parse(text), 'admin', 'address', 'pipe', 'path')).toBe(paths.adminSocket);
   });
+
+  it('stays a text to readers of older YAML, to which yes is a truth value', () => {
+    const text = generateEnvoyFiles(gatewaySpec({ paths: { ...gatewaySpec().paths, adminSocket: 'yes' } })).files;
+    const read: unknown = parse(text.get('bootstrap.yaml') ?? '', { version: '1.1' });
+    expect(at(read, 'admin', 'address', 'pipe', 'path')).toBe('yes');
+  });
 });
 
 const httpManager = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
