@@ -63,7 +63,7 @@ export async function loadTls(load: TlsLoad): Promise<TlsLoadResult> {
 async function runTool<Result>(name: ToolName, args: readonly string[]): Promise<Result> {
   const found = findTool(name);
   if (found.path === undefined) throw new Error(found.missing);
-  const outcome = await runCommand(found.path, args, { env: scrubbedEnvironment('/nonexistent'), deadlineMs: 300_000 });
+  const outcome = await runCommand(found.path, args, { env: scrubbedEnvironment('/nonexistent'), deadlineMs: 120_000 });
   if (outcome.status !== 0) throw new Error(`${name} failed: ${outcome.stderr}${outcome.stdout}`);
   return JSON.parse(outcome.stdout) as Result;
 }

@@ -1,0 +1,57 @@
+// `leafgate sds` as a child process, with its metrics on a socket beside it.
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { epoch, hours } from '../../src/clock.ts';
+import { createAdminClient } from '../../src/envoy/admin-client.ts';
+import { createPool } from '../../src/pool/create-pool.ts';
+import { parsePool } from '../../src/pool/parse-pool.ts';
+import { mainScript } from './gateway-under-test.ts';
+import { startProcess } from './run-command.ts';
+import type { ExitInfo, StartedProcess } from './run-command.ts';
+import { scrubbedEnvironment } from './scrubbed-environment.ts';
+import { anchorPem } from './sds-under-test.ts';
+import type { TempFolder } from './temp-folder.ts';
+
+export type SdsCommandUnderTest = {
+  readonly process: StartedProcess;
+  readonly socket: string;
+  /** a sample by its name with labels, as /metrics prints it; 0 when it is not there */
+  metric(sample: string): Promise<number>;
+  stop(): Promise<ExitInfo>;
+  kill(): Promise<ExitInfo>;
+};
+
+export type SdsCommandOptions = { readonly folder: TempFolder; readonly poolFile: string };
+
+export async function startSdsCommand({ folder, poolFile }: SdsCommandOptions): Promise<SdsCommandUnderTest> {
+  const socket = folder.file('sds.sock');
+  const metrics = folder.file('metrics.sock');
+  const args = ['sds', '--pool', poolFile, '--listen', `unix:${socket}`, '--allow-any', '--metrics', `unix:${metrics}`];
+  const child = startProcess(process.execPath, [mainScript, ...args], { env: scrubbedEnvironment(folder.path) });
+  await child.waitForOutput(/SDS server is ready/, 30_000);
+  return {
+    process: child,
+    socket,
+    metric: async (sample) => {
+      const { body } = await createAdminClient(metrics).get('/metrics');
+      const line = body.split('\n').find((one) => one.startsWith(`${sample} `));
+      return Number(line?.slice(sample.length + 1) ?? 0);
+    },
+    stop: () => child.stop(),
+    kill: () => {
+      child.signal('SIGKILL');
+      return child.exited;
+    },
+  };
+}
+
+/** A pool file with one new CA; `ca` is its anchor, PEM. */
+export function writePool(file: string): { readonly file: string; readonly ca: string } {
+  const now = epoch(Date.now());
+  const bytes = createPool({ now, randomBytes }).reveal();
+  writeFileSync(file, bytes, { mode: 0o600 });
+  return {
+    file,
+    ca: anchorPem(parsePool(bytes, { source: file, now, allowEd25519: false, shortestLeafMs: hours(1) })),
+  };
+}
