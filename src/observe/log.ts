@@ -1,7 +1,8 @@
 // What every edge logs through: a fixed sentence and fields. The pino behind it is made by `createLog` (create-log.ts).
 // Must not know who logs.
+import type { LogFieldName } from './log-field-names.ts';
 
-export type LogFields = { readonly [field: string]: string | number | boolean | undefined };
+export type LogFields = { readonly [field in LogFieldName]?: string | number | boolean | undefined };
 
 export interface Log {
   debug(sentence: string, fields?: LogFields): void;

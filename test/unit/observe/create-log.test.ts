@@ -12,23 +12,28 @@ function logInto(options: Partial<CreateLogOptions> = {}) {
 describe('the log for machines', () => {
   test('a line is one JSON object with level, time, sentence and fields, and nothing else', () => {
     const { log, parsed } = logInto();
-    log.warn('the pool was refused', { path: '/p', count: 2, isNew: true, absent: undefined });
+    log.warn('the pool was refused', { path: '/p', version: 2, reason: true, host: undefined });
     expect(parsed()).toEqual([
       {
         level: 'warn',
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
         message: 'the pool was refused',
         path: '/p',
-        count: 2,
-        isNew: true,
+        version: 2,
+        reason: true,
       },
     ]);
   });
 
+  test('a field that is not in the list of names does not compile', () => {
+    // @ts-expect-error spelt in no other line
+    expect(() => logInto().log.info('odd', { hostname: 'a.test' })).not.toThrow();
+  });
+
   test('a log made with fields writes them into every line', () => {
     const { log, parsed } = logInto();
-    log.with({ room: 'mint' }).with({ host: 'a.test' }).info('minted');
-    expect(parsed()[0]).toMatchObject({ room: 'mint', host: 'a.test', message: 'minted' });
+    log.with({ rule: 'all' }).with({ host: 'a.test' }).info('minted');
+    expect(parsed()[0]).toMatchObject({ rule: 'all', host: 'a.test', message: 'minted' });
   });
 
   test('lines below the level are not written', () => {
@@ -63,8 +68,8 @@ describe('the log for machines', () => {
 describe('the log for people', () => {
   test('a line has the time of day, the level, the sentence and the fields', () => {
     const { log, lines } = logInto({ json: false });
-    log.warn('the pool was refused', { path: '/a b', count: 2 });
-    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d warn {2}the pool was refused path="\/a b" count=2\n$/);
+    log.warn('the pool was refused', { path: '/a b', version: 2 });
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d warn {2}the pool was refused path="\/a b" version=2\n$/);
   });
 
   test('what a client chose cannot move the cursor, colour the terminal or begin a line', () => {
