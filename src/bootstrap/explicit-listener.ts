@@ -12,7 +12,7 @@ import { followedFile, followedFilter, resolveFile } from './rendered-files.ts';
 import { resolveFilterName } from './resolve-filter.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
 
-export const explicitListenerName = 'explicit';
+const explicitListenerName = 'explicit';
 
 export function explicitListener(plan: Plan): JsonObject {
   return {

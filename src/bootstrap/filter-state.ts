@@ -27,7 +27,7 @@ export const stateKeys = {
 
 /** Envoy's own objects, read by its forward proxies; each has a factory of its own name. */
 export const dynamicHost = 'envoy.upstream.dynamic_host';
-export const dynamicPort = 'envoy.upstream.dynamic_port';
+const dynamicPort = 'envoy.upstream.dynamic_port';
 
 const hashable = 'envoy.hashable_string';
 const maxShownAuthority = 300;
@@ -49,7 +49,7 @@ const celFormatter = extension('envoy.formatter.cel', 'envoy.extensions.formatte
 });
 
 /** Parses as a plain format; `omit_empty_values` makes a failed expression empty, not `-`. */
-export function plainFormat(format: string): JsonObject {
+function plainFormat(format: string): JsonObject {
   return { text_format_source: { inline_string: format }, omit_empty_values: true };
 }
 

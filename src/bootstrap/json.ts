@@ -1,6 +1,6 @@
 // Plain JSON values, and the one shape that Envoy repeats everywhere: a named extension with a typed configuration.
 
-export type Json = string | number | boolean | readonly Json[] | JsonObject;
+type Json = string | number | boolean | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [field: string]: Json };
 
 /** `type` is the proto's full name */
