@@ -1,0 +1,100 @@
+// Peers that speak gRPC over a real socket: one through grpc-js, as Envoy would, and one of bare HTTP/2 frames, for
+// what a library would not do.
+import { connect as connectHttp2, constants } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { createConnection } from 'node:net';
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import type { ClientDuplexStream, StatusObject } from '@grpc/grpc-js';
+import { withDeadline } from '../support/wait-for.ts';
+import { decodeXdsResponse, encodeXdsRequest } from './xds-messages.ts';
+import type { XdsRequest, XdsResponse } from './xds-messages.ts';
+
+export const adsMethod = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
+export const perNameMethod = '/envoy.service.secret.v3.SecretDiscoveryService/DeltaSecrets';
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+export type GrpcPeer = {
+  readonly client: Client;
+  /** opens a stream of the method */
+  open(method?: string): GrpcStream;
+  close(): void;
+};
+
+export type GrpcStream = {
+  send(request: XdsRequest): void;
+  sendBytes(bytes: Buffer): void;
+  next(): Promise<XdsResponse>;
+  /** no more requests */
+  half(): void;
+  cancel(): void;
+  /** how the server ended it */
+  readonly status: Promise<StatusObject>;
+};
+
+export function connectGrpc(socketPath: string): GrpcPeer {
+  const client = new Client(`unix:${socketPath}`, credentials.createInsecure(), {
+    'grpc.max_send_message_length': -1,
+    'grpc.enable_channelz': 0,
+  });
+  return {
+    client,
+    open: (method = adsMethod) => streamOf(client.makeBidiStreamRequest(method, asIs, asIs, new Metadata())),
+    close: () => client.close(),
+  };
+}
+
+function streamOf(call: ClientDuplexStream<Buffer, Buffer>): GrpcStream {
+  const inbox: XdsResponse[] = [];
+  const waiting: ((response: XdsResponse) => void)[] = [];
+  call.on('data', (message: Buffer) => {
+    const response = decodeXdsResponse(message);
+    const taker = waiting.shift();
+    if (taker === undefined) inbox.push(response);
+    else taker(response);
+  });
+  const status = new Promise<StatusObject>((resolve) => call.on('status', resolve));
+  call.on('error', () => undefined);
+  const next = (): Promise<XdsResponse> => {
+    const ready = inbox.shift();
+    return ready === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(ready);
+  };
+  return {
+    send: (request) => void call.write(encodeXdsRequest(request)),
+    sendBytes: (bytes) => void call.write(bytes),
+    next: () => withDeadline('a response', next()),
+    half: () => call.end(),
+    cancel: () => call.cancel(),
+    get status() {
+      return withDeadline('the end of a stream', status);
+    },
+  };
+}
+
+/** A session of bare HTTP/2. */
+export async function connectFrames(socketPath: string): Promise<ClientHttp2Session> {
+  const session = connectHttp2('http://localhost', { createConnection: () => createConnection(socketPath) });
+  session.on('error', () => undefined);
+  await withDeadline('settings', new Promise((resolve) => session.once('remoteSettings', resolve)));
+  return session;
+}
+
+/** A gRPC stream of frames that sends this request and is read only when the test reads it. */
+export function openFrames(session: ClientHttp2Session, method: string, request: XdsRequest): ClientHttp2Stream {
+  const stream = session.request({
+    [constants.HTTP2_HEADER_METHOD]: 'POST',
+    [constants.HTTP2_HEADER_PATH]: method,
+    [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/grpc',
+    te: 'trailers',
+  });
+  stream.on('error', () => undefined);
+  stream.write(framed(encodeXdsRequest(request)));
+  return stream;
+}
+
+/** the length-prefixed message of gRPC over HTTP/2 */
+export function framed(message: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
