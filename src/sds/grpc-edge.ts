@@ -90,6 +90,8 @@ export class GrpcEdge {
     const connection: Connection = { socket, injector, calls };
     this.#connections.add(connection);
     this.#parts.events.connectionOpened();
+    // a reset is a close like any other; without a listener it would end the process
+    socket.on('error', () => undefined);
     socket.once('close', () => {
       this.#connections.delete(connection);
       injector.destroy();

@@ -20,7 +20,7 @@ function newPath(): string {
 }
 
 async function listen(path: string): Promise<Server> {
-  const server = createServer((socket) => socket.end('hello'));
+  const server = createServer((socket) => socket.on('error', () => undefined).end('hello'));
   await listenPrivately(server, path);
   servers.push(server);
   return server;
