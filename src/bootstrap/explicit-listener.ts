@@ -8,6 +8,7 @@ import { httpConnectionManager, policyFilter, routeTo, virtualHost, type Plan } 
 import type { JsonObject } from './json.ts';
 import { bufferBytes, http2Limits, idleTimeout } from './limits.ts';
 import { socketAddress } from './dns-cache.ts';
+import { ownAddressFilters } from './own-address.ts';
 import { followedFile, followedFilter, resolveFile } from './rendered-files.ts';
 import { resolveFilterName } from './resolve-filter.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
@@ -35,6 +36,7 @@ function explicitConnectionManager(plan: Plan): JsonObject {
     filters: [
       httpStateFilter('client', explicitClientObjects),
       followedFilter(resolveFilterName, httpStateType, followedFile(paths, resolveFile)),
+      ...ownAddressFilters(plan.spec),
       policyFilter(plan),
       httpStateFilter('rule', [ruleObject]),
     ],

@@ -23,6 +23,8 @@ export const stateKeys = {
   rule: 'leafgate.rule',
   /** `true` or not, piece by piece: whether the names of a leg agree */
   namesAgree: 'leafgate.names_agree',
+  /** `true` for a request whose target is the gateway itself */
+  isOwnAddress: 'leafgate.is_own_address',
 } as const;
 
 /** Envoy's own objects, read by its forward proxies; each has a factory of its own name. */

@@ -1,15 +1,19 @@
 // From what a person chose to the GatewaySpec that Envoy's files are made from.
-import type { Cidr } from '../names/name-types.ts';
+import type { Cidr, IpAddress } from '../names/name-types.ts';
+import { networkInterfaces } from 'node:os';
+import { parseIpAddress } from '../names/ip-address.ts';
 import { parseCidr } from '../names/cidr.ts';
 import { policyAllowingAny } from '../policy/allow-list.ts';
-import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
-export function gatewaySpecFor(options: GatewayOptions, folder: GatewayFolder): GatewaySpec {
+/** `listen` is where the gateway really listens: the port of `options.listen` may be 0. */
+export function gatewaySpecFor(options: GatewayOptions, listen: ListenAddress, folder: GatewayFolder): GatewaySpec {
   return {
-    listen: options.listen,
+    listen,
+    ownAddresses: isWildcard(listen.address) ? machineAddresses() : [],
     allowFrom: withOwnMachine(options),
     policy: policyAllowingAny(),
     resolve: options.resolve,
@@ -32,4 +36,14 @@ function withOwnMachine({ allowFrom, listen }: GatewayOptions): readonly Cidr[] 
   if (allowFrom.length === 0) return [];
   const own = ['127.0.0.0/8', '::1/128', `${listen.address.text}/${listen.address.octets.length * 8}`];
   return [...allowFrom, ...own.flatMap((text) => parseCidr(text) ?? [])];
+}
+
+/** 0.0.0.0 and :: are listened on, not connected to */
+export function isWildcard(address: IpAddress): boolean {
+  return address.octets.every((octet) => octet === 0);
+}
+
+function machineAddresses(): readonly IpAddress[] {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return all.flatMap(({ address }) => parseIpAddress(address) ?? []);
 }

@@ -2,6 +2,7 @@
 // that order, checked through the running Envoy, stopped in the reverse order. `up` and `run` differ only around it.
 import type { Clock, DurationMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
+import { probeListen } from '../envoy/check-listen.ts';
 import type { EnvoyProcess } from '../envoy/envoy-process.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
@@ -53,7 +54,7 @@ export type Gateway = {
 /** Resolves when the self-check has shown both halves of the pair. Whatever it started is in `closers`, also when it throws. */
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const { options, folder, clock, closers } = parts;
-  const spec = gatewaySpecFor(options, folder);
+  const spec = gatewaySpecFor(options, await probeListen(options.listen), folder);
   const system = await readSystemRoots();
   const given = readOriginCas(options.originCaFiles);
   const publish = (pool: Pool): Promise<void> => publishTrust(pool, { system, given, parts });
@@ -71,7 +72,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   closers.add('self-check origin', () => origin.close());
   await followRecords({ ...parts, spec });
   const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: writeEnvoyFiles(spec) });
-  const proxyUrl = await proxyUrlOf(envoy.admin, spec.listen);
+  const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
   return { proxyUrl, trust, minting, failed: failureOf(envoy) };

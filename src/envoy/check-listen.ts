@@ -4,8 +4,11 @@ import { createServer } from 'node:net';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
 import { envoyErrors } from './envoy-errors.ts';
 
-/** Binds the address for a moment, without sharing. Rejects with `envoy-listen-in-use` or `envoy-listen-refused`. */
-export function assertCanListen(listen: ListenAddress): Promise<void> {
+/**
+ * Binds the address for a moment, without sharing; port 0 becomes a free one. Rejects with `envoy-listen-in-use` or
+ * `envoy-listen-refused`.
+ */
+export function probeListen(listen: ListenAddress): Promise<ListenAddress> {
   const host = listen.address.text;
   const address = host.includes(':') ? `[${host}]:${listen.port}` : `${host}:${listen.port}`;
   return new Promise((resolve, reject) => {
@@ -15,6 +18,10 @@ export function assertCanListen(listen: ListenAddress): Promise<void> {
       const detail = error.code ?? error.message;
       reject(envoyErrors.error(isInUse ? 'envoy-listen-in-use' : 'envoy-listen-refused', { address, detail }, error));
     });
-    server.listen({ host, port: listen.port, exclusive: true }, () => server.close(() => resolve()));
+    server.listen({ host, port: listen.port, exclusive: true }, () => {
+      const bound = server.address();
+      const port = typeof bound === 'object' && bound !== null ? bound.port : listen.port;
+      server.close(() => resolve({ address: listen.address, port }));
+    });
   });
 }

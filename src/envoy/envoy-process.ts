@@ -8,7 +8,7 @@ import { millis, type Clock } from '../clock.ts';
 import type { Log } from '../observe/log.ts';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
 import { createAdminClient, type AdminClient } from './admin-client.ts';
-import { assertCanListen } from './check-listen.ts';
+import { probeListen } from './check-listen.ts';
 import { lifelineDescriptor, lifelineOver, watchedCommand, type EnvoyLogLevel } from './envoy-command.ts';
 import { drainListeners, pause } from './drain-listeners.ts';
 import { envoyErrors } from './envoy-errors.ts';
@@ -57,7 +57,7 @@ const defaultDrainMs = 10_000;
 
 /** Starts Envoy and waits until it is LIVE. Rejects with an error that says why it is not, and leaves nothing running. */
 export async function startEnvoy(options: StartEnvoyOptions): Promise<EnvoyProcess> {
-  for (const address of options.listen) await assertCanListen(address);
+  for (const address of options.listen) await probeListen(address);
   // a socket file left by a killed Envoy would answer "connection refused" until the new one has made its own
   await rm(options.adminSocket, { force: true });
   const running = await launch(options);

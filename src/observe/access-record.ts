@@ -63,7 +63,7 @@ export type ReasonCode =
   | 'client-request'
   | 'origin-distrusted'
   | 'origin-handshake'
-  | 'origin-name'
+  | 'origin-not-resolved'
   | 'origin-unreachable'
   | 'origin-timeout'
   | 'origin-reset'

@@ -8,7 +8,9 @@ export function refusingRule(line: AccessLogLine): string | undefined {
   return /rbac_access_denied_matched_policy\[([^\]]*)\]/.exec(details)?.[1];
 }
 
-export const namesRule = 'name-mismatch';
+const namesRule = 'name-mismatch';
+const ownAddressRule = 'gateway-itself';
+const wouldAskItself = 'the target is the gateway itself, which would ask itself without end';
 
 /** undefined when nothing went wrong that Envoy knows of: an origin's own 503 is an answer */
 export function explainRequest(line: AccessLogLine): RecordReason | undefined {
@@ -32,6 +34,7 @@ const refusals: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
 function refusal(line: AccessLogLine): RecordReason | undefined {
   const rule = refusingRule(line);
   if (rule === namesRule) return { code: 'name-mismatch', words: namesThatDiffer(line) };
+  if (rule === ownAddressRule) return { code: 'destination-denied', words: wouldAskItself };
   if (rule !== undefined) return { code: 'policy', words: `refused by rule ${rule.replace(/^deny:/, '')}` };
   if (!/address_denied/.test(everyDetail(line))) return undefined;
   const words = 'the host has only addresses that are closed to clients; open one with --allow-destination';
@@ -68,7 +71,7 @@ function originTls(line: AccessLogLine): RecordReason | undefined {
 
 /** Envoy's response flags, the telling ones first */
 const flagReasons: readonly (readonly [string, ReasonCode, string])[] = [
-  ['DF', 'origin-name', 'the name could not be resolved'],
+  ['DF', 'origin-not-resolved', 'the name could not be resolved'],
   ['UO', 'overload', 'too many connections are open through the gateway'],
   ['OM', 'overload', 'the gateway is short of memory'],
   ['UT', 'origin-timeout', 'the origin did not answer in time'],

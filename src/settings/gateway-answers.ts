@@ -10,7 +10,7 @@ export const errorHeader = 'x-leafgate-error';
 export const gatewayErrorWords = {
   /** a rule refused; field `rule` names it */
   policy: 'blocked_by_policy',
-  /** every address of the name is one that the destination guard refuses */
+  /** every address of the name is one that the destination guard refuses, or the gateway itself */
   destination: 'destination_denied',
   /** server name, CONNECT host and authority are not the same */
   names: 'name_mismatch',

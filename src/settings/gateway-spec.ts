@@ -15,7 +15,10 @@ export type ListenAddress = { readonly address: IpAddress; readonly port: number
 export type ResolveOverride = { readonly host: HostName; readonly port: number; readonly address: IpAddress };
 
 export type GatewaySpec = {
+  /** the port is the real one, never 0 */
   readonly listen: ListenAddress;
+  /** other addresses at which the listener is reached, when it listens on all of them */
+  readonly ownAddresses: readonly IpAddress[];
   /** who may connect; empty means loopback only, which `listen` must then be */
   readonly allowFrom: readonly Cidr[];
   readonly policy: Policy;

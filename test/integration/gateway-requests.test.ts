@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { epoch, hours } from '../../src/clock.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
+import { freePort } from '../support/free-port.ts';
 import { runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { runCommand, type CommandResult } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
@@ -46,9 +47,11 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
       ...Object.entries(made).map(([name, { port }]) => `${name}.test:${port}:127.0.0.1`),
       `ssh.test:${bannerPort}:127.0.0.1`,
     ];
+    const port = await freePort();
     gateway = await startGatewayUnderTest({
       ...{ envoy, temp },
       args: [
+        ...['--listen', `127.0.0.1:${port}`, '--resolve', `loop.test:${port}:127.0.0.1`],
         ...['--origin-ca', temp.file('origin-ca.pem'), '--allow-destination', '127.0.0.1/32'],
         ...resolve.flatMap((value) => ['--resolve', value]),
       ],
@@ -162,6 +165,21 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
       'the closed tunnel',
       ({ host, reason }) => host === 'ssh.test' && reason?.code === 'opaque-closed',
     );
+  });
+
+  test.each([
+    ['its own address', []],
+    ['a name that --resolve points at it', ['loop.test']],
+  ])('to the gateway itself by %s is refused once and does not go round', async (_, names) => {
+    const authority = `${names[0] ?? '127.0.0.1'}:${gateway.proxyPort}`;
+    const answer = await curlThrough('-w', '\n%{http_code}', `http://${authority}/round`);
+    expect(answer.stdout).toMatch(/"error":"destination_denied"[^]*403$/);
+    const tunnelled = await curlThrough('-p', `http://${authority}/round`);
+    expect(tunnelled.stderr).toMatch(/403/);
+    const host = names[0] ?? '127.0.0.1';
+    const record = await gateway.recordOf('the loop', (candidate) => candidate.host === host);
+    expect(record.reason?.words).toMatch(/the gateway itself/);
+    expect(gateway.records().filter(({ path }) => path === '/round').length).toBeLessThanOrEqual(4);
   });
 
   test('carries no header of Envoy to either side', async () => {

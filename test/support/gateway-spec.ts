@@ -7,6 +7,7 @@ import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/leafgate-test'): GatewaySpec {
   return {
     listen: parseListenAddress('127.0.0.1:3128'),
+    ownAddresses: [],
     allowFrom: [],
     policy: policyAllowingAny(),
     resolve: [],

@@ -87,7 +87,7 @@ describe('explainRequest', () => {
     ['UF', 'delayed_connect_error:_Connection_refused', '', 'origin-unreachable', 'refused the connection'],
     ['UF', 'delayed_connect_error:_Network_is_unreachable', '', 'origin-unreachable', 'could not be reached'],
     ['UF', tls(`268436496:${ssl}:SSLV3_ALERT_HANDSHAKE_FAILURE`), '', 'origin-handshake', 'agree on TLS'],
-    ['DF', null, 'dns_resolution_failure{cares_norecords:Domain_name_not_found}', 'origin-name', 'resolved'],
+    ['DF', null, 'dns_resolution_failure{cares_norecords:Domain_name_not_found}', 'origin-not-resolved', 'resolved'],
     ['UR', null, 'upstream_reset_before_response_started{remote_reset}', 'origin-reset', 'reset'],
     ['UC', null, 'upstream_reset_after_response_started{connection_termination}', 'origin-reset', 'closed'],
     ['UT', null, 'response_timeout', 'origin-timeout', 'in time'],

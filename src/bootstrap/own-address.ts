@@ -1,0 +1,34 @@
+// A request to the gateway's own address would go round and round: it reaches the listener as a new request, with the same
+// target. It is refused, by the address that would be dialled, so that `--resolve` cannot hide it; a name that DNS points at
+// the gateway is caught by the destination guard, unless an exception opens that address.
+import { isIpv6 } from '../names/ip-address.ts';
+import type { IpAddress } from '../names/name-types.ts';
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { cel, celFormat, dynamicHost, httpStateFilter, ownObject, stateKeys } from './filter-state.ts';
+import { extension, type JsonObject } from './json.ts';
+import { ownAddressRuleName } from './local-replies.ts';
+
+/** Right after the override filter, before the policy: no rule can open it. */
+export function ownAddressFilters({ listen, ownAddresses }: GatewaySpec): readonly JsonObject[] {
+  const isOwn = `string(filter_state['${stateKeys.port}']) == '${listen.port}' && (${hostTest(listen.address, ownAddresses)})`;
+  return [
+    httpStateFilter('own-address', [ownObject(stateKeys.isOwnAddress, celFormat(cel(isOwn)))]),
+    extension('envoy.filters.http.rbac', 'envoy.extensions.filters.http.rbac.v3.RBAC', {
+      rules_stat_prefix: 'own_address_',
+      rules: {
+        action: 'DENY',
+        policies: { [ownAddressRuleName]: { permissions: [{ any: true }], principals: [{ filter_state: isTrue }] } },
+      },
+    }),
+  ];
+}
+
+const isTrue: JsonObject = { key: stateKeys.isOwnAddress, string_match: { exact: 'true' } };
+
+function hostTest(listen: IpAddress, ownAddresses: readonly IpAddress[]): string {
+  const dialled = `string(filter_state['${dynamicHost}'])`;
+  const texts = [listen, ...ownAddresses].map((address) => `'${isIpv6(address) ? `[${address.text}]` : address.text}'`);
+  const isListed = `${dialled} in [${texts.join(', ')}]`;
+  // who listens on every address is reached at all of 127.0.0.0/8
+  return listen.text === '0.0.0.0' ? `${isListed} || ${dialled}.startsWith('127.')` : isListed;
+}
