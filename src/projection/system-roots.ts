@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { readCertificate } from '../x509/read-certificate.ts';
+import { systemRootFiles } from '../x509/system-root-files.ts';
 import { projectionErrors } from './projection-errors.ts';
 
 export type SystemRoots = {
@@ -13,19 +14,6 @@ export type SystemRoots = {
   /** blocks that could not be read and were left out */
   readonly skipped: number;
 };
-
-/** in the order they are tried; the first that holds a certificate is taken */
-export const systemRootFiles: readonly string[] = [
-  // Debian, Ubuntu, Arch, Gentoo
-  '/etc/ssl/certs/ca-certificates.crt',
-  // Fedora, RHEL
-  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
-  '/etc/pki/tls/certs/ca-bundle.crt',
-  // openSUSE
-  '/etc/ssl/ca-bundle.pem',
-  // Alpine; macOS too, there without what an administrator added to the keychain
-  '/etc/ssl/cert.pem',
-];
 
 export type ReadSystemRootsOptions = {
   /** when given, its SSL_CERT_FILE comes first; leave it out where a gateway's own CA might be in that file */

@@ -1,22 +1,10 @@
 // The roots of the machine, as a file: what a process that was told nothing trusts. Not the roots built into Node, which
 // are a second set of their own, and not SSL_CERT_FILE, which in an actor names the gateway's own bundle.
 import { access, constants } from 'node:fs/promises';
+import { systemRootFiles } from '../x509/system-root-files.ts';
 import { createTrustFile } from './trust-file.ts';
 import type { TrustFile } from './trust-file.ts';
 import { transportErrors } from './transport-errors.ts';
-
-/** where distributions keep the merged file of roots, the most telling first */
-const systemRootsFiles = [
-  // Debian, Ubuntu, Alpine, Arch
-  '/etc/ssl/certs/ca-certificates.crt',
-  // Fedora, RHEL and their kin
-  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
-  '/etc/pki/tls/certs/ca-bundle.crt',
-  // openSUSE
-  '/etc/ssl/ca-bundle.pem',
-  // Alpine without the ca-certificates package, macOS, BSD
-  '/etc/ssl/cert.pem',
-] as const;
 
 export type SystemTrustOptions = {
   /** a file that stands for the system's roots because a person said so */
@@ -28,7 +16,7 @@ export type SystemTrustOptions = {
 
 /** The file is found once, its content read at each use; `path` says which it is. Throws `trust-no-system-roots`. */
 export async function systemTrust(options: SystemTrustOptions = {}): Promise<TrustFile> {
-  const path = options.rootsFile ?? (await firstReadable(options.candidates ?? systemRootsFiles));
+  const path = options.rootsFile ?? (await firstReadable(options.candidates ?? systemRootFiles));
   return createTrustFile({ path, ...(options.serverName === undefined ? {} : { serverName: options.serverName }) });
 }
 
