@@ -108,7 +108,8 @@ export class LeafPress {
       serialHex,
       notBefore,
       notAfter,
-      chainPem: leafChainPem(der, this.signer.chain),
+      // a copy of its own: a small Buffer is a slice of an 8 KiB one, all of which would live as long as this leaf
+      chainPem: new Uint8Array(leafChainPem(der, this.signer.chain)),
       privateKeyPem: plate.key.privateKeyPem,
     };
   }
@@ -116,7 +117,7 @@ export class LeafPress {
 
 /** now + lifetime, shortened by up to a tenth, never beyond the signer's; the serial's last octets are the dice */
 function endOfLife(now: EpochMs, serial: Uint8Array, settings: MintSettings, signer: Signer): EpochMs {
-  const dice = ((serial.at(-1) ?? 0) * 256 + (serial.at(-2) ?? 0)) / 65_536;
+  const dice = ((serial[serial.length - 1] ?? 0) * 256 + (serial[serial.length - 2] ?? 0)) / 65_536;
   const wanted = now + settings.leafLifetimeMs * (1 - lifetimeJitter * dice);
   return wholeSecond(epoch(Math.min(wanted, signer.notAfter)));
 }

@@ -1,6 +1,6 @@
 // One gRPC call as an SDS stream: reads one message at a time, counts the bytes that the peer has not taken, and ends
 // the call with a status whose sentence is ours. Takes the call over in an interceptor, before grpc-js wraps it in a
-// Duplex: that saves a third of the CPU and memory of a per-name stream. Must not know sockets.
+// Duplex: that saves 30 % of the heap of a per-name stream and 8 % of its CPU (measured). Must not know sockets.
 import { status, type ServerInterceptingCallInterface } from '@grpc/grpc-js';
 import type { Clock, Timer } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';

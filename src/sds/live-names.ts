@@ -1,16 +1,15 @@
 // Which names the peers hold, the longest-held first, over all streams. Envoy never evicts by itself, so this count is
-// what bounds its memory and ours. Must not know what a stream is, beyond its number.
+// what bounds its memory and ours. Must not know what a stream is.
 import type { EpochMs } from '../clock.ts';
 import type { AskedName } from '../names/name-types.ts';
 
+/** One name held on one stream: an identity of its own, kept by the stream until it releases it. */
 export type LiveName<Stream> = { readonly stream: Stream; readonly name: AskedName; readonly notAfter: EpochMs };
 
-type Numbered = { readonly id: number };
-
-export class LiveNames<Stream extends Numbered> {
-  readonly #held = new Map<string, LiveName<Stream>>();
+export class LiveNames<Stream> {
+  readonly #held = new Set<LiveName<Stream>>();
   /** told to go, but the peer has not answered what it was sent last */
-  readonly #leaving = new Set<string>();
+  readonly #leaving = new Set<LiveName<Stream>>();
   readonly #max: number;
   readonly #evict: (oldest: LiveName<Stream>) => void;
 
@@ -29,41 +28,26 @@ export class LiveNames<Stream extends Numbered> {
     return this.#leaving.size;
   }
 
-  /** The peer was given, or still has, a leaf: the name is the youngest from now on. */
+  /** The peer was given, or still has, a leaf: the youngest from now on. */
   hold(live: LiveName<Stream>): void {
-    const key = keyOf(live.stream, live.name);
-    this.#held.delete(key);
-    this.#leaving.delete(key);
-    this.#held.set(key, live);
-    if (this.#held.size > this.#max) this.#evictOldest();
+    this.#held.add(live);
+    if (this.#held.size <= this.#max) return;
+    const [oldest = live] = this.#held;
+    this.#held.delete(oldest);
+    this.#leaving.add(oldest);
+    this.#evict(oldest);
   }
 
-  release(stream: Stream, name: AskedName): void {
-    const key = keyOf(stream, name);
-    if (!this.#held.delete(key)) this.#leaving.delete(key);
+  release(live: LiveName<Stream>): void {
+    if (!this.#held.delete(live)) this.#leaving.delete(live);
   }
 
   all(): readonly LiveName<Stream>[] {
-    return [...this.#held.values()];
+    return [...this.#held];
   }
 
   /** Names whose leaf ends before `instant`. */
   endingBefore(instant: EpochMs): readonly LiveName<Stream>[] {
-    const ending: LiveName<Stream>[] = [];
-    for (const live of this.#held.values()) if (live.notAfter < instant) ending.push(live);
-    return ending;
+    return this.all().filter((live) => live.notAfter < instant);
   }
-
-  #evictOldest(): void {
-    const oldest = this.#held.entries().next();
-    if (oldest.done === true) return;
-    const [key, live] = oldest.value;
-    this.#held.delete(key);
-    this.#leaving.add(key);
-    this.#evict(live);
-  }
-}
-
-function keyOf(stream: Numbered, name: AskedName): string {
-  return `${stream.id}/${name}`;
 }

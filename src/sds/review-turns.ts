@@ -6,7 +6,7 @@ import type { AskedName } from '../names/name-types.ts';
 import type { LiveNames } from './live-names.ts';
 import { overdueSweepMs, refreshPauseMs, reviewRetryMs, reviewsPerTurn } from './sds-settings.ts';
 
-type Reviewed = { readonly id: number; review(name: AskedName): void };
+type Reviewed = { review(name: AskedName): void };
 type Held<Stream> = { readonly stream: Stream; readonly name: AskedName };
 
 /** a leaf that ends within this has outlived its TTL by half a minute: the TTL ends 60 s before the leaf does */

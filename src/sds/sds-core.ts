@@ -23,15 +23,15 @@ export class SdsCore {
   readonly #live: LiveNames<SdsStream>;
   readonly #reviews: ReviewTurns<SdsStream>;
   readonly #streams = new Set<SdsStream>();
-  #lastId = 0;
 
   constructor(parts: SdsParts) {
-    const { clock } = parts;
+    const { clock, minter } = parts;
     const run = (job: MintJob): boolean => job.stream.runJob(job);
     this.#live = new LiveNames(parts.settings.maxLiveNames, (live) => live.stream.evict(live.name));
     this.#reviews = new ReviewTurns(clock, this.#live);
     this.#services = {
       ...parts,
+      judgeHeld: (name, version) => minter.judgeHeld(name, version),
       live: this.#live,
       asks: new MintTurns(clock, { perTurn: mintsPerTurn, pauseMs: millis(0) }, run),
       refreshes: new MintTurns(clock, { perTurn: refreshesPerTurn, pauseMs: refreshPauseMs }, run),
@@ -40,8 +40,7 @@ export class SdsCore {
   }
 
   openStream(kind: StreamKind, sink: StreamSink): SdsStream {
-    this.#lastId += 1;
-    const stream = new SdsStream(this.#lastId, kind, sink, this.#services);
+    const stream = new SdsStream(kind, sink, this.#services);
     this.#streams.add(stream);
     this.#services.events.streamOpened(kind);
     return stream;

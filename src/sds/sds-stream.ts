@@ -1,9 +1,9 @@
 // One stream of one peer: bytes in, bytes out. Decodes requests, runs the protocol machine, does what it says through
 // the minter, and keeps the live names in step. Must not know gRPC or sockets: a sink takes what is sent.
-import { millis, type Clock, type DurationMs } from '../clock.ts';
+import { millis, type Clock, type DurationMs, type EpochMs } from '../clock.ts';
 import type { MintOutcome, Minter } from '../mint/mint-types.ts';
 import type { AskedName } from '../names/name-types.ts';
-import type { LiveNames } from './live-names.ts';
+import type { LiveName, LiveNames } from './live-names.ts';
 import type { MintTurns } from './mint-turns.ts';
 import { decodeDeltaRequest } from './request-codec.ts';
 import { encodeEmpty, encodeRemoval, encodeSecret } from './response-codec.ts';
@@ -11,7 +11,15 @@ import { scrubRejection } from './scrub-rejection.ts';
 import { sdsErrors } from './sds-errors.ts';
 import type { SdsEvents, StreamKind } from './sds-events.ts';
 import { maxLeavingNames, mintsPerTurn, type SdsSettings } from './sds-settings.ts';
-import type { MintAction, Rejected, SendRemoval, SendSecret, StreamAction, StreamEvent } from './stream-events.ts';
+import type {
+  JudgeHeld,
+  MintAction,
+  Rejected,
+  SendRemoval,
+  SendSecret,
+  StreamAction,
+  StreamEvent,
+} from './stream-events.ts';
 import { StreamMachine } from './stream-machine.ts';
 
 /** Where a stream's answers go. */
@@ -23,6 +31,8 @@ export type StreamSink = {
 
 export type StreamServices = {
   readonly minter: Minter;
+  /** the minter's, to be passed on */
+  readonly judgeHeld: JudgeHeld;
   readonly clock: Clock;
   readonly settings: SdsSettings;
   readonly events: SdsEvents;
@@ -43,24 +53,22 @@ export type MintJob = {
 };
 
 export class SdsStream {
-  readonly id: number;
   readonly kind: StreamKind;
   readonly #services: StreamServices;
   readonly #sink: StreamSink;
   readonly #machine: StreamMachine;
+  readonly #live = new Map<AskedName, LiveName<SdsStream>>();
   /** mints that wait until the peer reads again */
   readonly #parked: MintJob[] = [];
   #isBlocked = false;
   #isPeerDone = false;
   #isClosed = false;
 
-  constructor(id: number, kind: StreamKind, sink: StreamSink, services: StreamServices) {
-    this.id = id;
+  constructor(kind: StreamKind, sink: StreamSink, services: StreamServices) {
     this.kind = kind;
     this.#sink = sink;
     this.#services = services;
-    const judgeHeld = services.minter.judgeHeld.bind(services.minter);
-    this.#machine = new StreamMachine({ judgeHeld, impliesSecrets: kind === 'per-name' });
+    this.#machine = new StreamMachine({ judgeHeld: services.judgeHeld, impliesSecrets: kind === 'per-name' });
   }
 
   get waiting(): number {
@@ -93,7 +101,7 @@ export class SdsStream {
 
   unblock(): void {
     this.#isBlocked = false;
-    for (const job of this.#parked.splice(0)) this.#services.asks.add(job);
+    for (const job of this.#parked.splice(0)) this.#schedule(job, false);
   }
 
   /** The peer sends nothing more: the stream ends when all that was asked is answered. */
@@ -107,7 +115,8 @@ export class SdsStream {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#parked.length = 0;
-    for (const name of this.#machine.names()) this.#services.live.release(this, name);
+    for (const live of this.#live.values()) this.#services.live.release(live);
+    this.#live.clear();
   }
 
   /** Runs one mint, unless nobody wants it any more (false) or the peer does not read (parked). */
@@ -132,7 +141,6 @@ export class SdsStream {
   }
 
   #perform(action: Exclude<StreamAction, MintAction>, askedAt: DurationMs): void {
-    const { live, reviewLater } = this.#services;
     switch (action.kind) {
       case 'send-secret':
         this.#sendSecret(action, askedAt);
@@ -144,13 +152,13 @@ export class SdsStream {
         this.#sink.send(encodeEmpty(action.typeUrl, action.nonce));
         break;
       case 'kept':
-        live.hold({ stream: this, name: action.name, notAfter: action.notAfter });
+        this.#hold(action.name, action.notAfter);
         break;
       case 'released':
-        live.release(this, action.name);
+        this.#release(action.name);
         break;
       case 'review-later':
-        reviewLater(this, action.name);
+        this.#services.reviewLater(this, action.name);
         break;
       case 'rejected':
         this.#rejected(action);
@@ -200,22 +208,36 @@ export class SdsStream {
   }
 
   #sendSecret({ name, nonce, leaf, fresh }: SendSecret, askedAt: DurationMs): void {
-    const { minter, live, events } = this.#services;
+    const { minter, events } = this.#services;
     this.#sink.send(encodeSecret({ name, leaf, ttlMs: minter.resourceTtl(leaf.notAfter), nonce }));
-    live.hold({ stream: this, name, notAfter: leaf.notAfter });
+    this.#hold(name, leaf.notAfter);
     const outcome = fresh ? 'minted' : 'cached';
     events.answered({ name, outcome, why: undefined, serialHex: leaf.serialHex, waitMs: this.#since(askedAt) });
   }
 
   #sendRemoval({ name, nonce, why }: SendRemoval, askedAt: DurationMs): void {
     this.#sink.send(encodeRemoval(name, nonce));
-    this.#services.live.release(this, name);
+    this.#release(name);
     this.#services.events.answered({ name, outcome: 'removed', why, serialHex: '', waitMs: this.#since(askedAt) });
   }
 
   #rejected({ name, version, message, wasFirst }: Rejected): void {
     this.#services.minter.forgetLeaf(name);
     this.#services.events.rejected({ name, version, detail: scrubRejection(message), wasFirst });
+  }
+
+  #hold(name: AskedName, notAfter: EpochMs): void {
+    const live = { stream: this, name, notAfter };
+    this.#release(name);
+    this.#live.set(name, live);
+    this.#services.live.hold(live);
+  }
+
+  #release(name: AskedName): void {
+    const live = this.#live.get(name);
+    if (live === undefined) return;
+    this.#live.delete(name);
+    this.#services.live.release(live);
   }
 
   #since(askedAt: DurationMs): DurationMs {

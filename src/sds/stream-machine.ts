@@ -64,10 +64,6 @@ export class StreamMachine {
     return this.#outstanding.size;
   }
 
-  names(): Iterable<AskedName> {
-    return this.#names.keys();
-  }
-
   /** Whether the answer to this mint would still be used. */
   wants(name: AskedName, ticket: number): boolean {
     return this.#names.get(name)?.ticket === ticket;
