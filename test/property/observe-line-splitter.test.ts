@@ -27,4 +27,16 @@ describe('the line splitter', () => {
       }),
     );
   });
+
+  test('keeps nothing of a line that is too long already', () => {
+    const splitter = createLineSplitter(
+      1_000,
+      () => undefined,
+      () => undefined,
+    );
+    const before = process.memoryUsage().arrayBuffers;
+    const chunk = new Uint8Array(1024 * 1024);
+    for (let mebibytes = 0; mebibytes < 200; mebibytes += 1) splitter.take(chunk);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100 * 1024 * 1024);
+  });
 });

@@ -70,12 +70,12 @@ describe('findEnvoy', () => {
     expect(found.source).toBe('path');
   });
 
-  test('an `envoy` in the current folder is not run through an empty or relative PATH entry', async () => {
-    const dir = envoyIn('here', '1.40.0');
+  test('an `envoy` that only an empty or relative PATH entry leads to is not run', async () => {
+    envoyIn('here', '1.40.0');
     const before = process.cwd();
-    process.chdir(dir);
+    process.chdir(folder.path);
     try {
-      await expect(find({ PATH: ':.:' })).rejects.toMatchObject({ code: 'envoy-not-found' });
+      await expect(find({ PATH: ':here:./here' })).rejects.toMatchObject({ code: 'envoy-not-found' });
     } finally {
       process.chdir(before);
     }

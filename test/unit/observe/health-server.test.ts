@@ -1,5 +1,6 @@
 import { request, type IncomingMessage } from 'node:http';
 import { statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMetrics } from '../../../src/observe/create-metrics.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type HealthServer,
 } from '../../../src/observe/health-server.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
+import { withDeadline } from '../../support/wait-for.ts';
 
 type Answer = { readonly status: number; readonly body: string; readonly type: string };
 
@@ -107,14 +109,14 @@ describe('the health server', () => {
   });
 
   test('a request that is never finished does not keep it from closing', async () => {
-    const target = await onPort();
-    const sent = request({ ...target, path: '/livez', method: 'GET', agent: false });
-    const failed = new Promise((resolve) => sent.once('error', resolve));
-    sent.write('');
-    await new Promise((resolve) => sent.once('socket', (socket) => socket.once('connect', resolve)));
-    await server?.close();
+    const { port } = (await onPort()) as { port: number };
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    // a whole request before it shows that the server has taken the connection
+    socket.write('GET /livez HTTP/1.1\r\nhost: x\r\n\r\nGET /livez HTTP/1.1\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    await withDeadline('the server to close', Promise.resolve(server?.close()), 2_000);
+    await closed;
     server = undefined;
-    sent.destroy(new Error('done'));
-    await failed;
   });
 });
