@@ -3,7 +3,7 @@
 import { request } from 'node:http';
 import { envoyErrors } from './envoy-errors.ts';
 
-export type AdminAnswer = { readonly status: number; readonly body: string };
+type AdminAnswer = { readonly status: number; readonly body: string };
 
 export interface AdminClient {
   get(path: string): Promise<AdminAnswer>;

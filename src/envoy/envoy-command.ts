@@ -17,7 +17,7 @@ export type EnvoyLogLevel = 'error' | 'warning' | 'info' | 'debug';
 /** one JSON object a line, the message escaped: nothing in it can pass for another line */
 const logFormat = '{"level":"%l","logger":"%n","message":"%j"}';
 
-export function envoyArguments(command: EnvoyCommand): readonly string[] {
+function envoyArguments(command: EnvoyCommand): readonly string[] {
   const concurrency = command.concurrency === undefined ? [] : ['--concurrency', String(command.concurrency)];
   return [
     ...['-c', command.bootstrapPath],

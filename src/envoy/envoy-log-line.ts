@@ -3,13 +3,13 @@ import { envoyErrors } from './envoy-errors.ts';
 import type { LeafgateError } from '../errors.ts';
 import { scrubPem } from '../observe/scrub-pem.ts';
 
-export type EnvoyLogLevel = 'debug' | 'info' | 'warn' | 'error';
-export type EnvoyLogLine = { readonly level: EnvoyLogLevel; readonly logger: string; readonly message: string };
+type Level = 'debug' | 'info' | 'warn' | 'error';
+export type EnvoyLogLine = { readonly level: Level; readonly logger: string; readonly message: string };
 
 /** the longest message kept: Envoy can quote a whole configuration or response in one */
 const maxMessageChars = 2_000;
 
-const levels: ReadonlyMap<string, EnvoyLogLevel> = new Map([
+const levels: ReadonlyMap<string, Level> = new Map([
   ['trace', 'debug'],
   ['debug', 'debug'],
   ['info', 'info'],

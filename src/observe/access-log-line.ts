@@ -2,7 +2,7 @@
 // how lines are joined.
 import { printable } from '../errors.ts';
 
-export type AccessLogLeg = 'connect' | 'plain' | 'listener' | 'intercept' | 'clear' | 'tcp';
+type AccessLogLeg = 'connect' | 'plain' | 'listener' | 'intercept' | 'clear' | 'tcp';
 
 /** texts are printable and capped; what Envoy could not know is absent */
 export type AccessLogLine = {

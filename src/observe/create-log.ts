@@ -6,7 +6,7 @@ import { formatLogLine } from './format-log-line.ts';
 import { lineFields } from './log-field-names.ts';
 import { scrubPem } from './scrub-pem.ts';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export type CreateLogOptions = {
   readonly level: LogLevel;

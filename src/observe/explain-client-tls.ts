@@ -60,7 +60,7 @@ const noRequest: RecordReason = {
 };
 
 /** `TLS_error:|268435568:SSL_routines:OPENSSL_internal:X:TLS_error_end` -> `X`, several joined by commas */
-export function bare(failure: string): string {
+function bare(failure: string): string {
   const inner = failure.replace(/^TLS_error:\|?/, '').replace(/:?TLS_error_end$/, '');
   return inner
     .split('|')

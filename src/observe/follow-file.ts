@@ -18,7 +18,7 @@ export type FollowFileOptions = {
   readonly events: FollowFileEvents;
 };
 
-export type FollowFileEvents = {
+type FollowFileEvents = {
   readonly lineTooLong: () => void;
   /** the file became shorter under us: somebody truncated it, lines may be lost */
   readonly truncated: () => void;

@@ -107,7 +107,7 @@ export const metricsTable = {
   leafgate_envoy_connections: { kind: 'gauge', help: 'connections of clients in Envoy', labels: {} },
 } as const satisfies { readonly [name: string]: MetricSpec };
 
-export type MetricsTable = typeof metricsTable;
+type MetricsTable = typeof metricsTable;
 export type MetricName = keyof MetricsTable;
 type NameOf<Kind> = { [Name in MetricName]: MetricsTable[Name]['kind'] extends Kind ? Name : never }[MetricName];
 export type CounterName = NameOf<'counter'>;
@@ -115,7 +115,7 @@ export type GaugeName = NameOf<'gauge'>;
 export type HistogramName = NameOf<'histogram'>;
 
 /** the labels of a metric: every one of them, each with one of its values */
-export type LabelsOf<Name extends MetricName> = {
+type LabelsOf<Name extends MetricName> = {
   readonly [
     Label in keyof MetricsTable[Name]['labels']
   ]: MetricsTable[Name]['labels'][Label] extends readonly (infer Value)[] ? Value : never;

