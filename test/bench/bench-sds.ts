@@ -20,7 +20,7 @@ export async function benchSds(plan: BenchPlan): Promise<readonly Figure[]> {
     const results = await interleave(plan, label, async ({ socket, pid }) => {
       const load = { socket, pid, transport, outstanding, caFile: plan.authority.caFile };
       // both languages get their code warm before the clock starts
-      await loadSds({ ...load, names: scaled(plan, 1000), prefix: 'warm-up' });
+      await loadSds({ ...load, names: scaled(plan, 3000), prefix: 'warm-up' });
       const measured = await loadSds({ ...load, names, prefix: 'load' });
       return { rate: measured.per_s, cpu: measured.server_cpu_us, p50: measured.p50_ms, p99: measured.p99_ms };
     });

@@ -3,7 +3,7 @@
 // says, since a shared machine is no judge.
 import { parseArgs } from 'node:util';
 import { createTempFolder } from '../support/temp-folder.ts';
-import { contenderNames, createBenchAuthority } from './contenders.ts';
+import { buildProduct, contenderNames, createBenchAuthority } from './contenders.ts';
 import type { ContenderName } from './contenders.ts';
 import { benchHandshakes } from './bench-handshakes.ts';
 import { benchMemory } from './bench-memory.ts';
@@ -24,6 +24,7 @@ const { values } = parseArgs({
   },
 });
 
+await buildProduct();
 const folder = createTempFolder();
 const plan: BenchPlan = {
   folder,

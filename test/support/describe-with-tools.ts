@@ -24,7 +24,7 @@ export function describeWithTools<Name extends ToolName>(
   }
 }
 
-export function skipWithReason(title: string, reason: string): void {
+function skipWithReason(title: string, reason: string): void {
   describe(title, () => {
     if (process.env['LEAFGATE_TEST_FORBID_SKIPS'] === '1') {
       test(`is not skipped (${reason})`, () => {

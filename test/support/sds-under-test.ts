@@ -19,7 +19,7 @@ import { defaultSdsSettings } from '../../src/sds/sds-settings.ts';
 import type { SdsSettings } from '../../src/sds/sds-settings.ts';
 import { encodeCertificatesPem } from '../../src/x509/pem.ts';
 
-export type Rejection = Parameters<SdsEvents['rejected']>[0];
+type Rejection = Parameters<SdsEvents['rejected']>[0];
 
 export type SdsUnderTest = {
   readonly server: SdsServer;
@@ -43,7 +43,7 @@ export type SdsOptions = {
   readonly wrapMinter?: (minter: Minter) => Minter;
 };
 
-export const mintAnything: MinterParts['mayMint'] = () => ({ allowed: true, rule: 'test' });
+const mintAnything: MinterParts['mayMint'] = () => ({ allowed: true, rule: 'test' });
 
 export async function startSdsUnderTest(options: SdsOptions): Promise<SdsUnderTest> {
   let { pool } = options;

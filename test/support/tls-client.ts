@@ -21,7 +21,7 @@ export type SucceededHandshake = {
   readonly verifyError: string | undefined;
 };
 
-export type FailedHandshake = {
+type FailedHandshake = {
   readonly kind: 'failed';
   readonly tookMs: number;
   /** number of the TLS alert that the server sent (RFC 8446 section 6) */

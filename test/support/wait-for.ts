@@ -32,8 +32,8 @@ export async function withDeadline<T>(what: string, promise: Promise<T>, deadlin
   }
 }
 
-/** For the two cases where time itself is what is tested: a deadline that must not fire, a silence that must hold. */
-export function pause(ms: number): Promise<void> {
+/** between two looks */
+function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
