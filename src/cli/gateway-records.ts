@@ -5,20 +5,14 @@ import { millis, type Clock, type Timer } from '../clock.ts';
 import { createAdminClient } from '../envoy/admin-client.ts';
 import { LeafgateError } from '../errors.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
-import type { Metrics } from '../observe/create-metrics.ts';
 import { followFile, type FileFollower } from '../observe/follow-file.ts';
-import type { Log } from '../observe/log.ts';
 import { createRecordJoiner } from '../observe/record-joiner.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
-import type { Closers } from './closers.ts';
+import type { EdgeParts } from './edge-parts.ts';
 
-export type RecordsParts = {
+export type RecordsParts = EdgeParts & {
   readonly spec: GatewaySpec;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly closers: Closers;
   readonly onRecord: (record: AccessRecord) => void;
 };
 

@@ -1,6 +1,4 @@
 // What `up` and `run` have in common around a gateway: metrics, health, the order of stopping, and what a signal does.
-import type { DurationMs } from '../clock.ts';
-import type { AccessRecord } from '../observe/access-record.ts';
 import { createMetrics } from '../observe/create-metrics.ts';
 import type { Health } from '../observe/health-server.ts';
 import { startHealthServer } from '../observe/health-server.ts';
@@ -9,20 +7,11 @@ import { LeafgateError } from '../errors.ts';
 import type { ListenTarget } from '../settings/parse-listen.ts';
 import { createClosers } from './closers.ts';
 import type { Io } from './command-context.ts';
-import { startGateway, type Gateway } from './gateway.ts';
-import type { GatewayFolder } from './gateway-folder.ts';
-import type { GatewayOptions } from './gateway-options.ts';
+import { startGateway, type Gateway, type GatewayChoices } from './gateway.ts';
 
-export type SessionParts = {
-  readonly options: GatewayOptions;
-  readonly folder: GatewayFolder;
-  readonly poolFile: string;
+export type SessionParts = GatewayChoices & {
   readonly io: Io;
   readonly log: Log;
-  readonly progress: (sentence: string) => void;
-  readonly onRecord: (record: AccessRecord) => void;
-  /** how long open connections get on a stop; 0 stops at once */
-  readonly drainMs: DurationMs;
   /** ends a start that is still under way */
   readonly interrupted: Promise<unknown>;
 };
@@ -50,12 +39,8 @@ export async function withGateway<Result>(
       ready: () => readiness(state),
     });
     closers.add('health', () => health.close());
-    const { options, folder, poolFile, io, log, progress, onRecord, drainMs } = parts;
-    const starting = startGateway({
-      ...{ options, folder, poolFile, log, progress, onRecord, drainMs, metrics, closers },
-      env: io.env,
-      clock: io.clock,
-    });
+    const { env, clock } = parts.io;
+    const starting = startGateway({ ...parts, metrics, closers, env, clock });
     const gateway = await Promise.race([starting, parts.interrupted.then(() => undefined)]);
     if (gateway === undefined) return interruptedStart;
     state.gateway = gateway;

@@ -1,10 +1,9 @@
 // One whole gateway: pool, minter and SDS server, the self-check's origin, trust files, Envoy, records. Started in
 // that order, checked through the running Envoy, stopped in the reverse order. `up` and `run` differ only around it.
-import type { Clock, DurationMs } from '../clock.ts';
+import type { DurationMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import { probeListen } from '../envoy/check-listen.ts';
 import type { EnvoyProcess } from '../envoy/envoy-process.ts';
-import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
 import type { Pool } from '../pool/pool-types.ts';
@@ -17,7 +16,7 @@ import { noSniHost, selfCheckHost } from '../settings/gateway-spec.ts';
 import type { MinterParts } from '../mint/create-minter.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { cliErrors } from './cli-errors.ts';
-import type { Closers } from './closers.ts';
+import type { EdgeParts } from './edge-parts.ts';
 import { checkOriginCas, originRoots, readOriginCas, writeEnvoyFiles, writeOriginRoots } from './envoy-files.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -28,20 +27,20 @@ import { followRecords } from './gateway-records.ts';
 import { runSelfCheck } from './self-check.ts';
 import { startSelfCheckOrigin } from './self-check-origin.ts';
 
-export type GatewayParts = {
+/** what `up` and `run` decide about a gateway */
+export type GatewayChoices = {
   readonly options: GatewayOptions;
   readonly folder: GatewayFolder;
   readonly poolFile: string;
-  readonly env: { readonly [name: string]: string | undefined };
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly closers: Closers;
   /** told before whatever takes long */
   readonly progress: (sentence: string) => void;
   readonly onRecord: (record: AccessRecord) => void;
+  /** how long open connections get on a stop; 0 stops at once */
   readonly drainMs: DurationMs;
 };
+
+export type GatewayParts = EdgeParts &
+  GatewayChoices & { readonly env: { readonly [name: string]: string | undefined } };
 
 export type Gateway = {
   readonly proxyUrl: string;

@@ -1,28 +1,22 @@
 // Finds an Envoy, starts it on the rendered files and sees to it that it is drained and stopped with the gateway.
 import { homedir } from 'node:os';
-import type { Clock, DurationMs } from '../clock.ts';
+import type { DurationMs } from '../clock.ts';
 import { defaultCacheDir, findEnvoy, gatewayMinVersion } from '../envoy/find-envoy.ts';
 import { startEnvoy, type EnvoyProcess } from '../envoy/envoy-process.ts';
 import { versionText } from '../envoy/envoy-version.ts';
-import type { Metrics } from '../observe/create-metrics.ts';
-import type { Log } from '../observe/log.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { listenAddressText } from '../settings/parse-listen.ts';
 import { isIpv6, parseIpAddress } from '../names/ip-address.ts';
-import type { Closers } from './closers.ts';
 import { isWildcard } from './gateway-spec-for.ts';
 import { recordFlushMs } from './gateway-records.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import type { EdgeParts } from './edge-parts.ts';
 
-export type LaunchParts = {
+export type LaunchParts = EdgeParts & {
   readonly spec: GatewaySpec;
   readonly bootstrapPath: string;
   readonly options: GatewayOptions;
   readonly env: { readonly [name: string]: string | undefined };
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly closers: Closers;
   readonly progress: (sentence: string) => void;
   /** how long open connections get on a stop; 0 stops at once */
   readonly drainMs: DurationMs;

@@ -1,6 +1,5 @@
 // The minting half, which `up`, `run` and `sds` share: a followed pool, a minter and an SDS server on a socket.
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../clock.ts';
 import { createMinter } from '../mint/create-minter.ts';
 import type { MinterParts } from '../mint/create-minter.ts';
 import { shortestLeafMs } from '../mint/mint-settings.ts';
@@ -10,19 +9,15 @@ import { followPoolFile } from '../pool/follow-pool-file.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import { createSdsServer, type SdsServer } from '../sds/sds-server.ts';
 import type { Quantities } from '../settings/read-settings.ts';
-import type { Closers } from './closers.ts';
 import { mintEvents, sdsEvents } from './mint-wiring.ts';
+import type { EdgeParts } from './edge-parts.ts';
 
-export type MintingParts = {
+export type MintingParts = EdgeParts & {
   readonly poolFile: string;
   readonly socketPath: string;
   readonly quantities: Quantities;
   readonly allowEd25519: boolean;
   readonly mayMint: MinterParts['mayMint'];
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly closers: Closers;
   /** another pool signs from now on */
   readonly onPool: (pool: Pool) => void;
 };
