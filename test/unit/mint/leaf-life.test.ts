@@ -162,6 +162,17 @@ describe('a change of the pool', () => {
     expect(await world.leaf('a.test')).toBe(leaf);
   });
 
+  it('is followed when only the root above the same signer is renewed and lives longer', async () => {
+    const oldRoot = makeCa({ notAfter: plus(testNow, minutes(20)) });
+    const { key, certificate } = oldRoot;
+    const newRoot = makeCa({ key, subjectDer: certificate.subjectDer });
+    const middle = makeCa({ issuer: oldRoot });
+    const world = createMintingWorld({ pool: poolOf(poolBytes([chainFields('one', oldRoot, middle)])) });
+    await world.leaf('a.test');
+    world.pool = poolOf(poolBytes([chainFields('one', newRoot, middle)]));
+    expect((await world.leaf('a.test')).notAfter).toBeGreaterThan(testNow + minutes(50));
+  });
+
   it('is followed when only the chain of the same key changes', async () => {
     const root = makeCa();
     const key = makeCa({ issuer: root });

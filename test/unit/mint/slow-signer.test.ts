@@ -2,7 +2,7 @@
 // a leaf is being signed.
 import { describe, expect, it } from 'vitest';
 import type { MintOutcome } from '../../../src/mint/mint-types.ts';
-import { createKeyring, makeCa } from '../../support/ca-workshop.ts';
+import { createKeyring, makeCa, makeKey } from '../../support/ca-workshop.ts';
 import { createMintingWorld, onePool, poolOf } from '../../support/minting-world.ts';
 import { caFields, poolBytes } from '../../support/pool-workshop.ts';
 import type { TestKeyKind } from '../../support/ca-workshop.ts';
@@ -63,13 +63,13 @@ describe.each(['RSA-2048', 'P-384'] as const)('a CA of %s', (kind) => {
     expect(await ask).toEqual({ kind: 'refused', reason: 'policy', rule: 'late' });
   });
 
-  it('says "not now" when a signature fails, and tries again', async () => {
+  it('says "not now" when a leaf fails its check, and tries anew for the next ask', async () => {
     const world = createMintingWorld({ pool: poolOfKind(kind) });
-    const good = world.pool!;
-    world.pool = { ...good, signer: { ...good.signer, key: makeCa({ key: keyring('P-521') }).key } };
+    const { signer } = world.pool!;
+    world.pool = { ...world.pool!, signer: { ...signer, key: makeKey(kind) } };
     expect(await world.ask('a.test')).toEqual({ kind: 'unavailable', reason: 'internal' });
-    world.pool = good;
-    expect(await world.ask('a.test')).toMatchObject({ kind: 'granted' });
+    expect(await world.ask('a.test')).toEqual({ kind: 'unavailable', reason: 'internal' });
+    expect(world.told.filter((line) => line.startsWith('check failed'))).toHaveLength(2);
   });
 });
 

@@ -9,7 +9,7 @@ import { silentSdsEvents } from '../../../src/sds/sds-events.ts';
 import { createSdsServer } from '../../../src/sds/sds-server.ts';
 import type { SdsServer } from '../../../src/sds/sds-server.ts';
 import { defaultSdsSettings, maxConnections, maxStreamsPerConnection } from '../../../src/sds/sds-settings.ts';
-import { adsMethod, connectFrames, connectGrpc, openFrames, perNameMethod } from '../../harness/grpc-peer.ts';
+import { adsMethod, connectFrames, connectGrpc, framed, openFrames, perNameMethod } from '../../harness/grpc-peer.ts';
 import type { GrpcPeer } from '../../harness/grpc-peer.ts';
 import { ScriptedMinter } from '../../harness/scripted-minter.ts';
 import { encodeXdsRequest } from '../../harness/xds-messages.ts';
@@ -199,10 +199,16 @@ describe('a hostile peer', () => {
     await waitFor('the first mints', () => minter.minted.length > 0);
     for (let turn = 0; turn < 100; turn += 1) clock.advance(1);
     expect(minter.minted.length).toBeLessThan(5000);
+    // nor is it read while it does not read: what it sends stays with it
+    stream.write(framed(encodeXdsRequest({ subscribe: ['late.test'] })));
+    const other = openFrames(session, perNameMethod, { subscribe: ['other.test'] }).resume();
+    await waitFor('the other stream', () => minter.minted.includes('other.test'));
+    other.close();
+    expect(minter.minted).not.toContain('late.test');
     stream.resume();
     await waitFor('all names', () => {
       clock.advance(1);
-      return server.status().liveNames === 5000;
+      return server.status().liveNames === 5001;
     });
     session.destroy();
   });
