@@ -13,12 +13,11 @@ import (
 	"log"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"leafgate.test/peers/internal/figures"
 	"leafgate.test/peers/internal/procstat"
@@ -67,18 +66,10 @@ func main() {
 }
 
 func run(opts options) error {
-	connection, err := grpc.NewClient("unix:"+opts.socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return err
-	}
-	defer connection.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	ask, err := asker(ctx, connection, opts)
+	ask, err := warmAsker(ctx, opts)
 	if err != nil {
-		return err
-	}
-	if _, err := ask("first." + opts.prefix + ".bench.test"); err != nil { // the connection is up before the clock starts
 		return err
 	}
 	cpuBefore, idle := procstat.CPUMicros(opts.pid), procstat.ResidentKB(opts.pid)
@@ -93,6 +84,23 @@ func run(opts options) error {
 	outcome.CPUMicros = cpu / float64(opts.names)
 	figures.Print(outcome)
 	return nil
+}
+
+// warmAsker has all connections up before the clock starts.
+func warmAsker(ctx context.Context, opts options) (askFunc, error) {
+	asks, err := askers(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	for index, ask := range asks {
+		if _, err := ask(fmt.Sprintf("first-%d.%s.bench.test", index, opts.prefix)); err != nil {
+			return nil, err
+		}
+	}
+	var turn atomic.Int64
+	return func(name string) (*discovery.Resource, error) {
+		return asks[int(turn.Add(1)-1)/streamsPerConnection%len(asks)](name)
+	}, nil
 }
 
 func (o options) name(index int) string {

@@ -9,6 +9,7 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	secret "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 // askFunc waits for the answer to one name; safe to call from many goroutines.
@@ -16,15 +17,38 @@ type askFunc func(name string) (*discovery.Resource, error)
 
 var node = &core.Node{Id: "sds-load", Cluster: "bench"}
 
-func asker(ctx context.Context, connection *grpc.ClientConn, opts options) (askFunc, error) {
+// streamsPerConnection is what a client may have open on one connection, a little below the 900 that leafgate allows:
+// grpc-go waits for a free stream, where Envoy opens another connection.
+const streamsPerConnection = 800
+
+// askers: one for each connection that the names need.
+func askers(ctx context.Context, opts options) ([]askFunc, error) {
 	switch opts.transport {
 	case "ads":
-		return oneStream(ctx, connection)
+		connection, err := connect(opts.socket)
+		if err != nil {
+			return nil, err
+		}
+		ask, err := oneStream(ctx, connection)
+		return []askFunc{ask}, err
 	case "streams":
-		return streamPerName(ctx, connection), nil
+		var asks []askFunc
+		for held := 0; held < opts.names; held += streamsPerConnection {
+			connection, err := connect(opts.socket)
+			if err != nil {
+				return nil, err
+			}
+			asks = append(asks, streamPerName(ctx, connection))
+		}
+		return asks, nil
 	default:
 		return nil, fmt.Errorf("unknown transport %q", opts.transport)
 	}
+}
+
+// connect makes a connection that lives as long as the process.
+func connect(socket string) (*grpc.ClientConn, error) {
+	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
 func streamPerName(ctx context.Context, connection *grpc.ClientConn) askFunc {
