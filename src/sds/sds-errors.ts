@@ -38,4 +38,9 @@ export const sdsErrors = errorSlice({
     remedy: 'check how many names the peer holds',
     exitCode: exitCodes.failed,
   },
+  'sds-name-unanswerable': {
+    message: 'a client sent a server name that is not UTF-8, which no answer can carry: {name}',
+    remedy: 'let the listener turn away server names that are not host names before its certificate selector asks',
+    exitCode: exitCodes.failed,
+  },
 });

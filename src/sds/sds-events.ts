@@ -34,7 +34,7 @@ export type SdsEvents = {
     readonly detail: string;
     readonly wasFirst: boolean;
   }) => void;
-  /** a stream was ended for what its peer sent */
+  /** a stream was ended for what its peer sent, or (`sds-name-unanswerable`) goes on without an answer to it */
   readonly badRequest: (error: LeafgateError) => void;
   readonly connectionOpened: () => void;
   readonly connectionClosed: () => void;

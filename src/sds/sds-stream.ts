@@ -52,6 +52,9 @@ export type MintJob = {
   readonly askedAt: DurationMs;
 };
 
+/** of a name that is no name, what is enough to find who asks it */
+const maxShownName = 64;
+
 export class SdsStream {
   readonly kind: StreamKind;
   readonly #services: StreamServices;
@@ -62,6 +65,7 @@ export class SdsStream {
   readonly #parked: MintJob[] = [];
   #isBlocked = false;
   #isPeerDone = false;
+  #hasToldUnanswerable = false;
   #isClosed = false;
 
   constructor(kind: StreamKind, sink: StreamSink, services: StreamServices) {
@@ -163,6 +167,9 @@ export class SdsStream {
       case 'rejected':
         this.#rejected(action);
         break;
+      case 'unanswerable':
+        this.#unanswerable(action.name);
+        break;
       default:
         action satisfies never;
     }
@@ -224,6 +231,13 @@ export class SdsStream {
   #rejected({ name, version, message, wasFirst }: Rejected): void {
     this.#services.minter.forgetLeaf(name);
     this.#services.events.rejected({ name, version, detail: scrubRejection(message), wasFirst });
+  }
+
+  /** Told once a stream: clients choose how often it happens. */
+  #unanswerable(name: AskedName): void {
+    if (this.#hasToldUnanswerable) return;
+    this.#hasToldUnanswerable = true;
+    this.#services.events.badRequest(sdsErrors.error('sds-name-unanswerable', { name: name.slice(0, maxShownName) }));
   }
 
   #hold(name: AskedName, notAfter: EpochMs): void {

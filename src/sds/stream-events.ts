@@ -29,6 +29,8 @@ export type StreamAction =
   | { readonly kind: 'kept'; readonly name: AskedName; readonly notAfter: EpochMs }
   /** the peer gave the name up; nothing is sent */
   | { readonly kind: 'released'; readonly name: AskedName }
+  /** no answer can carry this name: the peer would reset the stream */
+  | { readonly kind: 'unanswerable'; readonly name: AskedName }
   /** a held name could not be refreshed now: review it again later */
   | { readonly kind: 'review-later'; readonly name: AskedName }
   | Rejected;

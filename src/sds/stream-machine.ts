@@ -1,10 +1,11 @@
 // The protocol of one delta stream, pure: an event in, actions out, in the order in which they must be done. It holds
-// the rules of delta xDS as Envoy lives them (facts: envoy.md section 2): every asked name is answered, one name a
+// the rules of delta xDS as Envoy lives them (facts: envoy.md section 2): every sayable name is answered, one name a
 // response, at most one response outstanding a name, silence on ACK, and never an addition and a removal of one name
 // without having heard from the peer in between. Must not know gRPC, time, keys or other streams.
 import type { MintOutcome, SdsVersion } from '../mint/mint-types.ts';
 import type { AskedName } from '../names/name-types.ts';
 import { secretTypeUrl, type DeltaRequest } from './delta-request.ts';
+import { isSayable } from './sayable-name.ts';
 import { maxNamesPerStream } from './sds-settings.ts';
 import type { JudgeHeld, RemovalReason, StreamAction, StreamEvent } from './stream-events.ts';
 
@@ -141,6 +142,7 @@ export class StreamMachine {
       const known = this.#names.get(name);
       const held = isFirst ? heldVersions.get(name) : undefined;
       if (known !== undefined) this.#askAgain(known);
+      else if (!isSayable(name)) this.#actions.push({ kind: 'unanswerable', name });
       else if (this.#names.size >= this.#maxNames) this.#sendRemoval(name, 'too-many-names');
       else if (held === undefined) this.#mint(this.#remember(name, undefined), true);
       else this.#review(this.#remember(name, held), held, true);

@@ -172,6 +172,7 @@ export class MachineModel {
       case 'released':
       case 'review-later':
       case 'rejected':
+      case 'unanswerable':
         break;
       default:
         action satisfies never;

@@ -37,6 +37,8 @@ export type SdsWorld = {
   readonly server: ServerUnderTest;
   readonly answers: readonly Answer[];
   readonly rejections: readonly Rejection[];
+  /** codes of bad requests */
+  readonly told: readonly string[];
   readonly connect: (kind?: StreamKind) => SdsTalk;
 };
 
@@ -45,6 +47,7 @@ export function createSdsWorld(makeServer: MakeServer, settings: Partial<SdsSett
   const minter = new ScriptedMinter(clock);
   const answers: Answer[] = [];
   const rejections: Rejection[] = [];
+  const told: string[] = [];
   const server = makeServer({
     minter,
     clock,
@@ -53,6 +56,7 @@ export function createSdsWorld(makeServer: MakeServer, settings: Partial<SdsSett
       ...silentSdsEvents,
       answered: (answer) => answers.push(answer),
       rejected: (nack) => rejections.push(nack),
+      badRequest: (error) => told.push(error.code),
     },
   });
   return {
@@ -61,6 +65,7 @@ export function createSdsWorld(makeServer: MakeServer, settings: Partial<SdsSett
     server,
     answers,
     rejections,
+    told,
     connect: (kind = 'ads') => new SdsTalk(server.connect(kind), clock),
   };
 }
