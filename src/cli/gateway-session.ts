@@ -29,6 +29,7 @@ export async function withGateway<Result>(
 ): Promise<Result | typeof interruptedStart> {
   const closers = createClosers();
   const metrics = createMetrics();
+  metrics.beforeScrape(() => metrics.setTotal('leafgate_log_lines_lost_total', parts.io.linesLost()));
   const state: { gateway?: Gateway; failure?: LeafgateError } = {};
   closers.add('sockets', () => parts.folder.removeTemporary());
   try {

@@ -2,7 +2,7 @@
 // into a label.
 import type { DurationMs } from '../clock.ts';
 import type { MintEvents } from '../mint/mint-events.ts';
-import type { SdsEvents } from '../sds/sds-events.ts';
+import type { SdsEvents, StreamKind } from '../sds/sds-events.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
 
@@ -39,9 +39,21 @@ export function mintEvents(log: Log, metrics: Metrics): MintEvents {
 }
 
 export function sdsEvents(log: Log, metrics: Metrics): SdsEvents {
+  const open = { ads: 0, 'per-name': 0 };
+  const opened = (kind: StreamKind, change: number): void => {
+    open[kind] += change;
+    metrics.set('leafgate_sds_streams', open[kind], { kind });
+  };
   return {
-    streamOpened: (kind) => log.debug('SDS stream opened', { detail: kind }),
-    streamClosed: (kind, end) => log.debug('SDS stream closed', { detail: kind, reason: end }),
+    streamOpened: (kind) => {
+      opened(kind, 1);
+      log.debug('SDS stream opened', { detail: kind });
+    },
+    streamClosed: (kind, end) => {
+      opened(kind, -1);
+      metrics.count('leafgate_sds_streams_ended_total', { end });
+      log.debug('SDS stream closed', { detail: kind, reason: end });
+    },
     answered: ({ outcome, why, waitMs }) => {
       metrics.count('leafgate_sds_answers_total', { kind: outcome === 'removed' ? 'removal' : 'secret' });
       metrics.observe('leafgate_sds_answer_seconds', inSeconds(waitMs));

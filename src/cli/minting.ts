@@ -75,6 +75,11 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
   const server = createSdsServer({ minter, clock, settings: sdsSettings(quantities), events: sdsEvents(log, metrics) });
   await server.listenOnSocket(parts.socketPath);
   closers.add('SDS server', () => server.close(stopGraceMs));
+  metrics.beforeScrape(() => {
+    const { liveNames, waiting } = server.status();
+    metrics.set('leafgate_sds_live_names', liveNames);
+    metrics.set('leafgate_sds_waiting_names', waiting);
+  });
   return { server, pool: () => follower.current(), poolTrouble: () => trouble };
 }
 

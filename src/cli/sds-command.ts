@@ -53,6 +53,7 @@ async function sdsCommand(values: SdsValues, command: Command, context: CommandC
   const log = context.createLog(isSwitchedOn(switchSettings.json, source));
   const closers = createClosers();
   const metrics = createMetrics();
+  metrics.beforeScrape(() => metrics.setTotal('leafgate_log_lines_lost_total', io.linesLost()));
   const signals = signalHeard(io);
   try {
     const minting = await startMinting({

@@ -13,8 +13,8 @@ import {
 
 export interface Metrics {
   count<Name extends CounterName>(name: Name, ...labels: LabelArguments<Name>): void;
-  /** adds `amount`, at least 0 */
-  add<Name extends CounterName>(name: Name, amount: number, ...labels: LabelArguments<Name>): void;
+  /** takes over what is counted elsewhere; a total below the last one is a counter that began anew, and is kept out */
+  setTotal<Name extends CounterName>(name: Name, total: number, ...labels: LabelArguments<Name>): void;
   set<Name extends GaugeName>(name: Name, value: number, ...labels: LabelArguments<Name>): void;
   observe<Name extends HistogramName>(name: Name, value: number, ...labels: LabelArguments<Name>): void;
   /** calls `read` before each scrape, to set gauges that are cheaper to read than to follow */
@@ -32,11 +32,17 @@ export type CreateMetricsOptions = {
 export function createMetrics(options: CreateMetricsOptions = {}): Metrics {
   const registry = new Registry();
   const made = createAll(registry);
+  const totals = new Map<string, number>();
   const readers: (() => void | Promise<void>)[] = [];
   if (options.withProcessMetrics ?? true) collectDefaultMetrics({ register: registry, prefix: 'leafgate_' });
   return {
     count: (name, ...[labels]) => counter(made, name).inc(labelValues(labels)),
-    add: (name, amount, ...[labels]) => counter(made, name).inc(labelValues(labels), amount),
+    setTotal: (name, total, ...[labels]) => {
+      const key = JSON.stringify([name, labels]);
+      const growth = total - (totals.get(key) ?? 0);
+      totals.set(key, total);
+      if (growth > 0) counter(made, name).inc(labelValues(labels), growth);
+    },
     set: (name, value, ...[labels]) => gauge(made, name).set(labelValues(labels), value),
     observe: (name, value, ...[labels]) => histogram(made, name).observe(labelValues(labels), value),
     beforeScrape: (read) => void readers.push(read),

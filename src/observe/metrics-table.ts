@@ -18,7 +18,6 @@ const nameRefusals = ['empty', 'too-long', 'bad-label', 'bad-character', 'wildca
 const verdicts = ['intercept', 'relay', 'tcp', 'deny'] as const;
 
 export const metricsTable = {
-  leafgate_build_info: { kind: 'gauge', help: 'always 1; /readyz and the log tell the version', labels: {} },
   leafgate_leaves_minted_total: { kind: 'counter', help: 'leaves minted', labels: {} },
   leafgate_leaf_mint_seconds: {
     kind: 'histogram',
@@ -53,13 +52,13 @@ export const metricsTable = {
       ],
     },
   },
-  leafgate_sds_streams: { kind: 'gauge', help: 'open SDS streams', labels: { service: ['ads', 'sds'] } },
+  leafgate_sds_streams: { kind: 'gauge', help: 'open SDS streams', labels: { kind: ['ads', 'per-name'] } },
   leafgate_sds_live_names: { kind: 'gauge', help: 'names that Envoy holds a leaf for', labels: {} },
   leafgate_sds_waiting_names: { kind: 'gauge', help: 'asked names that wait for their answer', labels: {} },
   leafgate_sds_answers_total: {
     kind: 'counter',
     help: 'answers sent, by kind',
-    labels: { kind: ['secret', 'removal', 'heartbeat', 'empty'] },
+    labels: { kind: ['secret', 'removal'] },
   },
   leafgate_sds_answer_seconds: {
     kind: 'histogram',
@@ -68,15 +67,10 @@ export const metricsTable = {
     buckets: waitBuckets,
   },
   leafgate_sds_nacks_total: { kind: 'counter', help: 'answers that Envoy rejected; must stay 0', labels: {} },
-  leafgate_sds_names_removed_total: {
+  leafgate_sds_streams_ended_total: {
     kind: 'counter',
-    help: 'names taken back from Envoy without its asking, by reason',
-    labels: { reason: ['pool', 'policy', 'limit', 'nack'] },
-  },
-  leafgate_sds_streams_refused_total: {
-    kind: 'counter',
-    help: 'streams ended by us, by reason',
-    labels: { reason: ['unimplemented', 'bad-message', 'limit', 'stopping'] },
+    help: 'SDS streams that ended, by whose doing',
+    labels: { end: ['peer-left', 'peer-done', 'server-stopped', 'malformed', 'too-large', 'slow-reader'] },
   },
   leafgate_pool_reloads_total: { kind: 'counter', help: 'changed pool files', labels: { taken: yesNo } },
   leafgate_pool_cas: { kind: 'gauge', help: 'CAs in the pool that is in use', labels: {} },
@@ -90,7 +84,6 @@ export const metricsTable = {
     help: 'self-checks through the running gateway, by half of the pair and outcome',
     labels: { polarity: ['positive', 'negative'], ok: yesNo },
   },
-  leafgate_probes_total: { kind: 'counter', help: 'fetches made by the probe', labels: { ok: yesNo } },
   leafgate_records_total: {
     kind: 'counter',
     help: 'access records, by decision and outcome',
@@ -98,13 +91,17 @@ export const metricsTable = {
   },
   leafgate_record_lines_lost_total: {
     kind: 'counter',
-    help: 'access-log lines that were not turned into a record, by reason',
-    labels: { reason: ['not-json', 'too-long', 'forgotten', 'not-written', 'not-printed'] },
+    help: "lines of Envoy's access log that became no record, by reason",
+    labels: { reason: ['not-json', 'too-long', 'forgotten', 'not-written'] },
   },
-  leafgate_log_lines_lost_total: { kind: 'counter', help: 'log lines dropped for a slow or gone reader', labels: {} },
+  leafgate_log_lines_lost_total: {
+    kind: 'counter',
+    help: 'lines of log and records that no reader took',
+    labels: {},
+  },
   leafgate_envoy_up: { kind: 'gauge', help: '1 while the Envoy started by us runs', labels: {} },
   leafgate_envoy_starts_total: { kind: 'counter', help: 'starts of Envoy', labels: {} },
-  leafgate_envoy_connections: { kind: 'gauge', help: 'connections of clients in Envoy', labels: {} },
+  leafgate_envoy_connections: { kind: 'gauge', help: 'open connections of clients, as Envoy counts them', labels: {} },
 } as const satisfies { readonly [name: string]: MetricSpec };
 
 type MetricsTable = typeof metricsTable;

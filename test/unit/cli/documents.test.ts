@@ -1,8 +1,13 @@
 // The tables of the documentation are made from the tables of the code: `npm run docs` writes them anew.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorTable, errorsMarkdown } from '../../../src/cli/error-table.ts';
 import { settingsMarkdown } from '../../../src/cli/settings-markdown.ts';
+import { metricsTable } from '../../../src/observe/metrics-table.ts';
 import { metricsMarkdown } from '../../../src/observe/metrics-markdown.ts';
+
+const sourceFolder = new URL('../../../src', import.meta.url).pathname;
 
 describe('documents made from tables', () => {
   test.each([
@@ -34,5 +39,15 @@ describe('the vocabulary of errors', () => {
 
   test('says what to do for every error', () => {
     expect(errorTable.filter(({ spec }) => spec.remedy.trim() === '')).toEqual([]);
+  });
+});
+
+describe('the table of metrics', () => {
+  test('holds only metrics that something sets', () => {
+    const sources = readdirSync(sourceFolder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('metrics-table.ts'))
+      .map((name) => readFileSync(join(sourceFolder, name), 'utf8'))
+      .join('\n');
+    expect(Object.keys(metricsTable).filter((name) => !sources.includes(`'${name}'`))).toEqual([]);
   });
 });

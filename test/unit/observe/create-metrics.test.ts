@@ -27,16 +27,22 @@ describe('the metrics', () => {
   test('a counter counts, a gauge is set, a histogram observes', async () => {
     const metrics = createMetrics({ withProcessMetrics: false });
     metrics.count('leafgate_leaves_minted_total');
-    metrics.add('leafgate_leaves_minted_total', 2);
+    metrics.count('leafgate_leaves_minted_total');
     metrics.count('leafgate_names_refused_total', { reason: 'policy' });
-    metrics.set('leafgate_sds_streams', 3, { service: 'ads' });
+    metrics.set('leafgate_sds_streams', 3, { kind: 'ads' });
     metrics.observe('leafgate_sds_answer_seconds', 0.002);
     const lines = await linesOf(metrics);
-    expect(lines).toContain('leafgate_leaves_minted_total 3');
+    expect(lines).toContain('leafgate_leaves_minted_total 2');
     expect(lines).toContain('leafgate_names_refused_total{reason="policy"} 1');
-    expect(lines).toContain('leafgate_sds_streams{service="ads"} 3');
+    expect(lines).toContain('leafgate_sds_streams{kind="ads"} 3');
     expect(lines).toContain('leafgate_sds_answer_seconds_bucket{le="0.003"} 1');
     expect(lines).toContain('leafgate_sds_answer_seconds_bucket{le="0.001"} 0');
+  });
+
+  test('what is counted elsewhere is taken over as a total, and a counter that began anew there is no step back', async () => {
+    const metrics = createMetrics({ withProcessMetrics: false });
+    for (const total of [2, 5, 5, 1, 3]) metrics.setTotal('leafgate_log_lines_lost_total', total);
+    expect(await linesOf(metrics)).toContain('leafgate_log_lines_lost_total 7');
   });
 
   test('a label value outside the table does not compile, nor does a label left out', () => {
