@@ -22,7 +22,7 @@ export type GatewayFolder = {
 };
 
 /** sockaddr_un's sun_path has 108 bytes with its final NUL on Linux, 104 on macOS (unix(7)) */
-export const maxSocketPathBytes = 103;
+const maxSocketPathBytes = 103;
 
 const longestSocketName = 'self-check.sock';
 

@@ -71,6 +71,6 @@ export function sdsEvents(log: Log, metrics: Metrics): SdsEvents {
   };
 }
 
-export function inSeconds(duration: DurationMs): number {
+function inSeconds(duration: DurationMs): number {
   return duration / msPerSecond;
 }

@@ -49,7 +49,7 @@ export type GatewayPaths = {
 };
 
 /** the built-in origin of the self-check: reached only under its own name, verified with its own CA */
-export type SelfCheckOrigin = {
+type SelfCheckOrigin = {
   readonly host: HostName;
   readonly socketPath: string;
   readonly caFile: string;
