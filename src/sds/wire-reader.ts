@@ -3,7 +3,7 @@
 import { sdsErrors } from './sds-errors.ts';
 
 /** Wire types (Protocol Buffers encoding guide); groups (3, 4) are refused: proto3 has none. */
-export const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
+const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /** a varint has at most ten bytes */
 const maxVarintBytes = 10;

@@ -21,7 +21,7 @@ export type GrpcPeer = {
   close(): void;
 };
 
-export type GrpcStream = {
+type GrpcStream = {
   send(request: XdsRequest): void;
   sendBytes(bytes: Buffer): void;
   next(): Promise<XdsResponse>;

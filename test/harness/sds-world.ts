@@ -13,14 +13,14 @@ import { ScriptedMinter } from './scripted-minter.ts';
 import { SdsTalk } from './sds-talk.ts';
 import type { Wire } from './sds-talk.ts';
 
-export type ServerParts = {
+type ServerParts = {
   readonly minter: Minter;
   readonly clock: Clock;
   readonly settings: SdsSettings;
   readonly events: SdsEvents;
 };
 
-export type ServerUnderTest = {
+type ServerUnderTest = {
   connect(kind: StreamKind): Wire;
   /** pool or policy changed */
   review(): void;
@@ -29,7 +29,7 @@ export type ServerUnderTest = {
 
 export type MakeServer = (parts: ServerParts) => ServerUnderTest;
 
-export type Rejection = Parameters<SdsEvents['rejected']>[0];
+type Rejection = Parameters<SdsEvents['rejected']>[0];
 
 export type SdsWorld = {
   readonly minter: ScriptedMinter;

@@ -25,7 +25,7 @@ for (const file of files) {
 root.resolveAll();
 
 export const requestType = root.lookupType('envoy.service.discovery.v3.DeltaDiscoveryRequest');
-export const responseType = root.lookupType('envoy.service.discovery.v3.DeltaDiscoveryResponse');
+const responseType = root.lookupType('envoy.service.discovery.v3.DeltaDiscoveryResponse');
 const secretType = root.lookupType('envoy.extensions.transport_sockets.tls.v3.Secret');
 
 /** names are one char a byte */
