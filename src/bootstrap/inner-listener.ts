@@ -38,11 +38,22 @@ export function innerListener(plan: Plan): JsonObject {
 
 const isTls = matches('envoy.extensions.matching.common_inputs.network.v3.TransportProtocolInput', { exact: 'tls' });
 
+/**
+ * No server name, or one that a certificate can be asked for. What the selector asks for it asks for ever, and a name that is
+ * not UTF-8 cannot even be answered (docs/decisions/0004), so others are closed before it: here a client chooses what Envoy
+ * keeps. `\C` is any byte, also where the bytes are no UTF-8.
+ */
+const isMintableName: JsonObject = {
+  or_matcher: {
+    predicate: [serverNameMatches('[a-z0-9._-]{1,253}'), { not_matcher: serverNameMatches('\\C+') }],
+  },
+};
+
 /** the order is the rule: `tcp:` takes everything, TLS too; a `relay:` rule relays TLS and nothing else */
 const chainChoice: readonly JsonObject[] = [
   chosen(chainNames.tcp, ruleStartsWith('tcp:')),
   chosen(chainNames.relay, { and_matcher: { predicate: [isTls, ruleStartsWith('relay:')] } }),
-  chosen(chainNames.intercept, isTls),
+  chosen(chainNames.intercept, { and_matcher: { predicate: [isTls, isMintableName] } }),
   chosen(chainNames.clear, applicationProtocolContains('http/1')),
   chosen(chainNames.clear, applicationProtocolContains('h2c')),
 ];
@@ -60,6 +71,12 @@ function ruleStartsWith(prefix: string): JsonObject {
 
 function applicationProtocolContains(contains: string): JsonObject {
   return matches('envoy.extensions.matching.common_inputs.network.v3.ApplicationProtocolInput', { contains });
+}
+
+/** the whole name must match; xds' own matcher wants its engine named */
+function serverNameMatches(regex: string): JsonObject {
+  const input = 'envoy.extensions.matching.common_inputs.network.v3.ServerNameInput';
+  return matches(input, { safe_regex: { google_re2: {}, regex } });
 }
 
 function matches(inputType: string, valueMatch: JsonObject): JsonObject {

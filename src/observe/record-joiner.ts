@@ -92,6 +92,10 @@ const tlsChain = 'intercept';
 
 const nothingSent: RecordReason = { code: 'client-left', words: 'the client closed before it showed a protocol' };
 const leftUnanswered: RecordReason = { code: 'client-left', words: 'the client left before it had an answer' };
+const oddServerName: RecordReason = {
+  code: 'no-leaf',
+  words: 'the server name that the client sent is no host name, so that nothing can be minted for it',
+};
 const opaqueClosed: RecordReason = {
   code: 'opaque-closed',
   words: 'the client showed neither TLS nor HTTP, and no rule opens this target for other protocols',
@@ -107,5 +111,6 @@ function explainListener(line: AccessLogLine): RecordReason | undefined {
   if (line.text.chain === tlsChain) return explainClientTls(line);
   if (line.text.chain !== undefined) return undefined;
   // NR: the time for showing a protocol was over, or it was shown, and no chain takes it
-  return (line.text.flags ?? '').split(',').includes('NR') ? opaqueClosed : nothingSent;
+  if (!(line.text.flags ?? '').split(',').includes('NR')) return nothingSent;
+  return line.text.sni === undefined ? opaqueClosed : oddServerName;
 }

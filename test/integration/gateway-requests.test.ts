@@ -7,6 +7,7 @@ import { epoch, hours } from '../../src/clock.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { freePort } from '../support/free-port.ts';
 import { runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import { knockOn } from '../support/odd-server-name.ts';
 import { runCommand, type CommandResult } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
@@ -180,6 +181,26 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
     const record = await gateway.recordOf('the loop', (candidate) => candidate.host === host);
     expect(record.reason?.words).toMatch(/the gateway itself/);
     expect(gateway.records().filter(({ path }) => path === '/round').length).toBeLessThanOrEqual(4);
+  });
+
+  test.each([
+    ['is not UTF-8', Buffer.from('\u00ff\u00fe\u00fd\u00fc.test', 'latin1')],
+    ['has other characters than a host name', Buffer.from('a*b c/d.test')],
+    ['is UTF-8 but no ASCII', Buffer.from('bücher.test')],
+  ])('whose server name %s is closed at once, and Envoy asks for nothing', async (_, serverName) => {
+    const asked = async (): Promise<number> => {
+      const admin = `${gateway.state}/gateway/admin.sock`;
+      const filter = 'http://x/stats?filter=on_demand_secret.cert_requested';
+      const { stdout } = await runCommand(curl, ['-sS', '--unix-socket', admin, filter], {
+        env: scrubbedEnvironment(temp.path),
+      });
+      return Number(/cert_requested: (\d+)/.exec(stdout)?.[1]);
+    };
+    const before = await asked();
+    const tookMs = await knockOn(await openTunnel('good.test:443'), serverName);
+    expect(tookMs).toBeLessThan(4000);
+    expect(await asked()).toBe(before);
+    await gateway.recordOf('the odd name', ({ reason }) => reason?.words.includes('no host name') === true);
   });
 
   test('carries no header of Envoy to either side', async () => {

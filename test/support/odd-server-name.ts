@@ -1,13 +1,19 @@
 // A ClientHello whose server name is any bytes: no TLS library sends one that is not text, but a hostile client does.
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 
-/** How long the server kept the connection open, in milliseconds. */
-export function knockWithServerName(port: number, serverName: Uint8Array): Promise<number> {
+/** How long the server kept the connection open after the ClientHello, in milliseconds. */
+export async function knockWithServerName(port: number, serverName: Uint8Array): Promise<number> {
+  return knockOn(connectTcp(port, '127.0.0.1'), serverName);
+}
+
+/** The same over a connection that is open already, such as a tunnel. */
+export function knockOn(socket: Socket, serverName: Uint8Array): Promise<number> {
   const startedAt = performance.now();
+  socket.on('error', () => undefined);
+  // long enough that no other byte of a ClientHello repeats it, and a name for Node
   const placeholder = `${'q'.repeat(serverName.length - '.test'.length)}.test`;
-  const socket = connectTcp(port, '127.0.0.1').on('error', () => undefined);
   let isFirst = true;
   const rewriting = new Duplex({
     read: () => undefined,
