@@ -38,14 +38,21 @@ function holds(predicate: Node, inputs: MatcherInputs): boolean {
   if (any !== undefined) return any.some(Boolean);
   const all = inner('and_matcher');
   if (all !== undefined) return all.every(Boolean);
+  if (predicate['not_matcher'] !== undefined) return !holds(node(predicate['not_matcher']), inputs);
   const single = node(predicate['single_predicate']);
   const text = inputOf(node(single['input']), inputs);
-  const { exact, prefix, contains } = node(single['value_match']);
+  const { exact, prefix, contains, safe_regex: regex } = node(single['value_match']);
   if (text === undefined) return false;
   if (typeof exact === 'string') return text === exact;
   if (typeof prefix === 'string') return text.startsWith(prefix);
   if (typeof contains === 'string') return text.includes(contains);
+  if (regex !== undefined) return wholeMatch(String(node(regex)['regex']), text);
   throw new Error(`a value match that the model does not know: ${JSON.stringify(single)}`);
+}
+
+/** RE2 on the whole text; `\\C`, one byte, is any character here: real bytes are shown on a real Envoy */
+function wholeMatch(regex: string, text: string): boolean {
+  return new RegExp(`^(?:${regex.replaceAll('\\C', '[^]')})$`).test(text);
 }
 
 function treeMatch(tree: Node, inputs: MatcherInputs): unknown {

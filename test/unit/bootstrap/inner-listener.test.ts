@@ -7,10 +7,13 @@ import { evaluate } from '../../support/matcher-model.ts';
 
 const listener = at(bootstrapDocument(gatewaySpec()), 'static_resources', 'listeners', 'inner');
 
-function chainFor(rule: string | undefined, shown: 'tls' | 'http/1.1' | 'h2c' | 'nothing'): string | undefined {
+type Shown = 'tls' | 'http/1.1' | 'h2c' | 'nothing';
+
+function chainFor(rule: string | undefined, shown: Shown, serverName?: string): string | undefined {
   return evaluate(at(listener, 'filter_chain_matcher'), {
     'leafgate.rule': rule,
     TransportProtocolInput: shown === 'tls' ? 'tls' : 'raw_buffer',
+    ServerNameInput: serverName,
     ApplicationProtocolInput: shown === 'http/1.1' || shown === 'h2c' ? `'${shown}'` : '',
   });
 }
@@ -33,6 +36,20 @@ describe('a tunnel', () => {
     [undefined, 'nothing', undefined],
   ] as const)('by rule %s that shows %s goes to %s', (rule, shown, chain) => {
     expect(chainFor(rule, shown)).toBe(chain);
+  });
+
+  it.each([
+    ['a.example', 'intercept'],
+    ['xn--bcher-kva.example', 'intercept'],
+    ['_dmarc.a.example', 'intercept'],
+    ['a'.repeat(253), 'intercept'],
+    ['a'.repeat(254), undefined],
+    ['*.example', undefined],
+    ['a b.example', undefined],
+    ['bücher.example', undefined],
+    ['a\nb.example', undefined],
+  ] as const)('that is to be decrypted under the server name %j goes to %s', (serverName, chain) => {
+    expect(chainFor('intercept:default', 'tls', serverName)).toBe(chain);
   });
 
   it('that matches no chain is closed: there is no chain by default', () => {
