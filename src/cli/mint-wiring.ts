@@ -64,7 +64,7 @@ export function sdsEvents(log: Log, metrics: Metrics): SdsEvents {
       log.error('Envoy rejected a secret', { host: name, version, detail, reason: wasFirst ? 'first' : 'update' });
     },
     badRequest: (error) =>
-      log.warn('an SDS stream was ended for what its peer sent', { detail: error.message, code: error.code }),
+      log.warn('an SDS peer sent what cannot be served', { detail: error.message, code: error.code }),
     connectionOpened: () => log.debug('SDS connection opened'),
     connectionClosed: () => log.debug('SDS connection closed'),
     connectionRefused: () => log.warn('an SDS connection was turned away: too many connections'),
