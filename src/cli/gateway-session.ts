@@ -4,9 +4,9 @@ import type { Health } from '../observe/health-server.ts';
 import { startHealthServer } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
 import { LeafgateError } from '../errors.ts';
-import type { ListenTarget } from '../settings/parse-listen.ts';
 import { createClosers } from './closers.ts';
 import type { Io } from './command-context.ts';
+import { healthTarget } from './health-target.ts';
 import { startGateway, type Gateway, type GatewayChoices } from './gateway.ts';
 
 export type SessionParts = GatewayChoices & {
@@ -66,31 +66,4 @@ function readiness({ gateway, failure }: { gateway?: Gateway; failure?: Leafgate
 
 function healthListen({ options, folder }: SessionParts): Parameters<typeof startHealthServer>[0]['listen'] {
   return options.metrics === undefined ? { kind: 'unix', path: folder.healthSocket } : healthTarget(options.metrics);
-}
-
-export function healthTarget(target: ListenTarget): Parameters<typeof startHealthServer>[0]['listen'] {
-  return target.kind === 'unix' ? target : { kind: 'tcp', address: target.address.text, port: target.port };
-}
-
-/** a terminal and a wrapper (npm, timeout) each send the same Ctrl-C: what comes this soon is the same wish */
-const sameWishMs = 500;
-
-/** The first wish to stop, and the second one, for whoever does not want to wait. */
-export function signalHeard(io: Io): {
-  readonly first: Promise<NodeJS.Signals>;
-  readonly second: Promise<NodeJS.Signals>;
-} {
-  const first = Promise.withResolvers<NodeJS.Signals>();
-  const second = Promise.withResolvers<NodeJS.Signals>();
-  let firstAt: number | undefined;
-  io.onSignal((signal) => {
-    const now = io.clock.monotonic();
-    if (firstAt === undefined) {
-      firstAt = now;
-      first.resolve(signal);
-    } else if (now - firstAt > sameWishMs) {
-      second.resolve(signal);
-    }
-  });
-  return { first: first.promise, second: second.promise };
 }

@@ -1,26 +1,11 @@
-// `leafgate pool create | inspect | verify`: making a pool, seeing what is in one, finding everything that is wrong.
-// Keys are never shown.
-import { randomBytes } from 'node:crypto';
+// `leafgate pool create | inspect | verify`: their options. What they do is loaded when one is called.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { exitCodes } from '../errors.ts';
-import { shortestLeafMs } from '../mint/mint-settings.ts';
-import { createPool } from '../pool/create-pool.ts';
-import type { PoolTerms } from '../pool/examine-pool.ts';
-import type { CaDescription, PoolDescription } from '../pool/inspect-pool.ts';
-import { describePool } from '../pool/inspect-pool.ts';
-import { parsePool, verifyPool } from '../pool/parse-pool.ts';
-import { readPoolFile } from '../pool/read-pool-file.ts';
-import { writeNewPoolFile } from '../pool/write-pool-file.ts';
-import type { CaKeyKind } from '../x509/create-ca.ts';
 import type { CommandContext } from './command-context.ts';
-import { errorLine } from './print-error.ts';
+import type { CreateValues, ReadValues } from './pool-call.ts';
 
 /** without Ed25519, which NSS and mbedTLS refuse (measured) */
-const offeredKeyKinds = ['P-256', 'P-384', 'RSA-2048', 'RSA-3072', 'RSA-4096'] as const satisfies readonly CaKeyKind[];
-
-type CreateValues = { readonly out: string; readonly keyKind: (typeof offeredKeyKinds)[number] };
-type ReadValues = { readonly json?: boolean; readonly allowEd25519?: boolean };
+const offeredKeyKinds: readonly CreateValues['keyKind'][] = ['P-256', 'P-384', 'RSA-2048', 'RSA-3072', 'RSA-4096'];
 
 export function addPoolCommands(program: Command, context: CommandContext): void {
   const pool = program.command('pool').description('makes and examines CA pools');
@@ -33,74 +18,27 @@ export function addPoolCommands(program: Command, context: CommandContext): void
         .choices(offeredKeyKinds)
         .default('P-256'),
     )
-    .action((values: CreateValues) => createCommand(values, context));
+    .action(async (values: CreateValues) => {
+      const { createPoolFile } = await import('./pool-call.ts');
+      await createPoolFile(values, context);
+    });
   pool
     .command('inspect')
     .description('shows each CA of a pool, without keys')
     .argument('<FILE>')
     .option('--json', 'as one JSON object')
-    .action((file: string, values: ReadValues) => inspectCommand(file, values, context));
+    .action(async (file: string, values: ReadValues) => {
+      const { inspectPoolFile } = await import('./pool-call.ts');
+      await inspectPoolFile(file, values, context);
+    });
   pool
     .command('verify')
     .description('names everything that is wrong with a pool at once; exit code 4 when something is')
     .argument('<FILE>')
     .option('--allow-ed25519', 'lets an Ed25519 CA sign, which NSS and mbedTLS refuse')
     .option('--json', 'as one JSON object')
-    .action((file: string, values: ReadValues) => verifyCommand(file, values, context));
-}
-
-async function createCommand({ out, keyKind }: CreateValues, context: CommandContext): Promise<void> {
-  const now = context.io.clock.now();
-  const bytes = createPool({ now, randomBytes: (count) => randomBytes(count), keyKind });
-  await writeNewPoolFile(out, bytes);
-  const description = describePool(parsePool(bytes.reveal(), termsFor(out, context, false)), now);
-  context.io.stdout(`wrote ${out}\n${poolText(description)}`);
-}
-
-async function inspectCommand(file: string, values: ReadValues, context: CommandContext): Promise<void> {
-  const pool = parsePool(await readPoolFile(file), termsFor(file, context, true));
-  const description = describePool(pool, context.io.clock.now());
-  context.io.stdout(values.json === true ? `${JSON.stringify(description)}\n` : poolText(description));
-}
-
-async function verifyCommand(file: string, values: ReadValues, context: CommandContext): Promise<void> {
-  const terms = termsFor(file, context, values.allowEd25519 === true);
-  const faults = verifyPool(await readPoolFile(file), terms).flatMap((fault) => {
-    return fault.problems.length > 0 ? fault.problems : [fault];
-  });
-  if (faults.length > 0) context.finishWith(exitCodes.negative);
-  if (values.json === true) {
-    const listed = faults.map(({ code, message, remedy }) => ({ code, message, remedy }));
-    context.io.stdout(`${JSON.stringify({ file, ok: faults.length === 0, faults: listed })}\n`);
-    return;
-  }
-  if (faults.length === 0) context.io.stdout(`${file}: nothing is wrong with it\n`);
-  for (const fault of faults) context.io.stderr(`${errorLine(fault)}\n`);
-}
-
-function termsFor(source: string, context: CommandContext, allowEd25519: boolean): PoolTerms {
-  return { source, now: context.io.clock.now(), allowEd25519, shortestLeafMs };
-}
-
-function poolText({ cas, faults }: PoolDescription): string {
-  const left = faults.map(({ message, remedy }) => `left out: ${message}; ${remedy}\n`);
-  return [...cas.map(caText), ...left].join('');
-}
-
-function caText(ca: CaDescription): string {
-  const lines = [
-    `${ca.id}${ca.isActive ? ' (signs)' : ''}`,
-    `  subject      ${ca.subject}`,
-    `  key          ${ca.key}, id ${ca.keyIdPrefix}…`,
-    `  sha256       ${ca.anchorSha256}`,
-    `  valid        ${dateText(ca.notBefore)} to ${dateText(ca.notAfter)} (${ca.daysLeft} days left)`,
-    ...(ca.intermediates === 0 ? [] : [`  chain        ${ca.intermediates} intermediate(s) sent after the leaf`]),
-    ...(ca.addedAt === undefined ? [] : [`  added        ${dateText(ca.addedAt)}`]),
-    ...(ca.activatedAt === undefined ? [] : [`  activated    ${dateText(ca.activatedAt)}`]),
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
-function dateText(at: number): string {
-  return new Date(at).toISOString().replace('.000Z', 'Z');
+    .action(async (file: string, values: ReadValues) => {
+      const { verifyPoolFile } = await import('./pool-call.ts');
+      await verifyPoolFile(file, values, context);
+    });
 }

@@ -1,36 +1,12 @@
-// `leafgate probe check | serve`: the pair from where an actor stands, once or as a small server.
+// `leafgate probe check | serve`: their options. What they do is loaded when one is called.
 import type { Command } from 'commander';
-import { seconds } from '../clock.ts';
-import { exitCodes } from '../errors.ts';
-import { checkPairs, type PairVerdict } from '../probe/check-pair.ts';
-import { prepareCheck, prepareServe, type PreparedProbe, type ProbeRequest } from '../probe/prepare-check.ts';
-import { startProbeServer } from '../probe/probe-server.ts';
-import { trustFilePaths } from '../projection/trust-files.ts';
-import { parseListenAddress } from '../settings/parse-listen.ts';
-import { isSwitchedOn, readQuantities } from '../settings/read-settings.ts';
-import { switchSettings } from '../settings/text-settings.ts';
-import { createTrustRegistry, type TrustRegistry } from '../transport/trust-registry.ts';
 import type { CommandContext } from './command-context.ts';
-import { gatewayTrustDir } from './gateway-folder.ts';
-import { signalHeard } from './gateway-session.ts';
-import { findRunningGateway } from './running-gateway-file.ts';
-import { addSettingOptions, collect, settingSource } from './setting-options.ts';
-import { knownState, stateFolderPath } from './state-folder.ts';
+import type { ProbeValues } from './probe-call.ts';
+import { addSettingOptions, collect } from './setting-options.ts';
 
-type ProbeValues = {
-  readonly ca?: string;
-  readonly serverName?: string;
-  readonly systemRoots?: string;
-  /** false for --no-proxy */
-  readonly proxy?: string | false;
-  readonly dial?: string;
-  readonly state?: string;
-  readonly listen?: string;
-  readonly allowHost?: readonly string[];
-};
+type ServeValues = ProbeValues & { readonly listen: string };
 
 const defaultProbeListen = '127.0.0.1:8080';
-const checkTimeout = seconds(15);
 
 export function addProbeCommands(program: Command, context: CommandContext): void {
   const probe = program
@@ -42,17 +18,20 @@ export function addProbeCommands(program: Command, context: CommandContext): voi
     .argument('<URL...>')
     .option('--dial <HOST:PORT>', "connect there instead of the URL's own host and port");
   addSettingOptions(withTrustOptions(check), 'probe').action(
-    (urls: readonly string[], values: ProbeValues, command: Command) =>
-      checkCommand(urls, { values, command, context }),
+    async (urls: readonly string[], values: ProbeValues, command: Command) => {
+      const { checkUrls } = await import('./probe-call.ts');
+      await checkUrls(urls, { values, command, context });
+    },
   );
   const serve = probe
     .command('serve')
     .description('answers GET /fetch?url=&roots=bundle|system[&dial=] with what one fetch met, as JSON')
     .option('--listen <ADDRESS:PORT>', 'where to answer', defaultProbeListen)
     .option('--allow-host <NAME>', 'a Host header to accept beside the listening address; repeatable', collect);
-  addSettingOptions(withTrustOptions(serve), 'probe').action((values: ProbeValues, command: Command) =>
-    serveCommand({ values, command, context }),
-  );
+  addSettingOptions(withTrustOptions(serve), 'probe').action(async (values: ServeValues, command: Command) => {
+    const { serveProbe } = await import('./probe-call.ts');
+    await serveProbe(values.listen, { values, command, context });
+  });
 }
 
 function withTrustOptions(command: Command): Command {
@@ -63,86 +42,4 @@ function withTrustOptions(command: Command): Command {
     .option('--proxy <URL>', 'the gateway (default: the one running on the state folder, else $HTTPS_PROXY)')
     .option('--no-proxy', 'connect without a proxy')
     .option('--state <DIR>', 'state folder of the gateway');
-}
-
-type ProbeCall = { readonly values: ProbeValues; readonly command: Command; readonly context: CommandContext };
-
-async function checkCommand(urls: readonly string[], call: ProbeCall): Promise<void> {
-  const { context, command, values } = call;
-  const source = settingSource(command, context.io);
-  const isJson = isSwitchedOn(switchSettings.json, source);
-  const prepared = await prepareCheck(urls, requestFor(call));
-  const { maxConnectionsPerTrust: maxConnections } = readQuantities(source);
-  const registry = createTrustRegistry({ clock: context.io.clock, settings: { maxConnections } });
-  try {
-    const verdicts = await checkPairs(urls, pairRequest(prepared, { registry, call, dial: values.dial }), (verdict) => {
-      context.io.stdout(isJson ? `${JSON.stringify(verdict)}\n` : verdictText(verdict));
-    });
-    if (verdicts.some(({ verdict }) => verdict !== 'intercepted')) context.finishWith(exitCodes.negative);
-  } finally {
-    await registry.close();
-  }
-}
-
-type PairParts = { readonly registry: TrustRegistry; readonly call: ProbeCall; readonly dial: string | undefined };
-
-function pairRequest(prepared: PreparedProbe, { registry, call, dial }: PairParts): Parameters<typeof checkPairs>[1] {
-  return {
-    registry,
-    clock: call.context.io.clock,
-    bundle: prepared.bundle,
-    system: prepared.system,
-    timeoutMs: checkTimeout,
-    ...(prepared.proxy === undefined ? {} : { proxy: prepared.proxy }),
-    ...(dial === undefined ? {} : { dial }),
-  };
-}
-
-function verdictText({ url, verdict, reason, remedy }: PairVerdict): string {
-  const advice = verdict === 'intercepted' ? '' : `\n  ${remedy}`;
-  return `${url}: ${verdict}: ${reason}${advice}\n`;
-}
-
-async function serveCommand(call: ProbeCall): Promise<void> {
-  const { context, command, values } = call;
-  const source = settingSource(command, context.io);
-  const signals = signalHeard(context.io);
-  const prepared = await prepareServe(requestFor(call));
-  const log = context.createLog(isSwitchedOn(switchSettings.json, source));
-  const { maxConnectionsPerTrust: maxConnections } = readQuantities(source);
-  const registry = createTrustRegistry({ clock: context.io.clock, settings: { maxConnections } });
-  try {
-    const server = await startProbeServer({
-      listen: parseListenAddress(values.listen ?? defaultProbeListen),
-      ...{ registry, log, clock: context.io.clock },
-      bundleFile: prepared.bundleFile,
-      systemFile: prepared.systemFile,
-      ...(prepared.proxy === undefined ? {} : { proxy: prepared.proxy }),
-      ...(values.allowHost === undefined ? {} : { allowedHosts: values.allowHost }),
-    });
-    context.say(`leafgate probe on http://${server.address}/fetch?url=https://example.com/&roots=bundle`);
-    await signals.first;
-    await server.close();
-  } finally {
-    await registry.close();
-  }
-}
-
-function requestFor({ values, context }: ProbeCall): ProbeRequest {
-  const { env, clock } = context.io;
-  const state = knownState(stateFolderPath(values.state ?? env['LEAFGATE_STATE'], env));
-  const running = findRunningGateway(state);
-  const proxy =
-    values.proxy === false
-      ? undefined
-      : (values.proxy ?? running?.proxyUrl ?? env['HTTPS_PROXY'] ?? env['https_proxy']);
-  return {
-    defaultCaFile: running?.caFile ?? trustFilePaths(gatewayTrustDir(state.gatewayDir)).caFile,
-    now: clock.now(),
-    ...(values.ca === undefined ? {} : { caFile: values.ca }),
-    ...(values.serverName === undefined ? {} : { serverName: values.serverName }),
-    ...(values.systemRoots === undefined ? {} : { systemRootsFile: values.systemRoots }),
-    ...(proxy === undefined || proxy === '' ? {} : { proxy }),
-    ...(values.dial === undefined ? {} : { dial: values.dial }),
-  };
 }

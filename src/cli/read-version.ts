@@ -1,8 +1,8 @@
 // The version of this package, read from the package.json beside the sources or the build.
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 
 export function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
+  const parsed: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const hasVersion = typeof parsed === 'object' && parsed !== null && 'version' in parsed;
+  return hasVersion ? String(parsed.version) : 'unknown';
 }

@@ -1,0 +1,73 @@
+// Making a pool, seeing what is in one, finding everything that is wrong. Keys are never shown.
+import { randomBytes } from 'node:crypto';
+import { exitCodes } from '../errors.ts';
+import { shortestLeafMs } from '../mint/mint-settings.ts';
+import { createPool } from '../pool/create-pool.ts';
+import type { PoolTerms } from '../pool/examine-pool.ts';
+import type { CaDescription, PoolDescription } from '../pool/inspect-pool.ts';
+import { describePool } from '../pool/inspect-pool.ts';
+import { parsePool, verifyPool } from '../pool/parse-pool.ts';
+import { readPoolFile } from '../pool/read-pool-file.ts';
+import { writeNewPoolFile } from '../pool/write-pool-file.ts';
+import type { CaKeyKind } from '../x509/create-ca.ts';
+import type { CommandContext } from './command-context.ts';
+import { errorLine } from './print-error.ts';
+
+export type CreateValues = { readonly out: string; readonly keyKind: Exclude<CaKeyKind, 'Ed25519'> };
+export type ReadValues = { readonly json?: boolean; readonly allowEd25519?: boolean };
+
+export async function createPoolFile({ out, keyKind }: CreateValues, context: CommandContext): Promise<void> {
+  const now = context.io.clock.now();
+  const bytes = createPool({ now, randomBytes: (count) => randomBytes(count), keyKind });
+  await writeNewPoolFile(out, bytes);
+  const description = describePool(parsePool(bytes.reveal(), termsFor(out, context, false)), now);
+  context.io.stdout(`wrote ${out}\n${poolText(description)}`);
+}
+
+export async function inspectPoolFile(file: string, values: ReadValues, context: CommandContext): Promise<void> {
+  const pool = parsePool(await readPoolFile(file), termsFor(file, context, true));
+  const description = describePool(pool, context.io.clock.now());
+  context.io.stdout(values.json === true ? `${JSON.stringify(description)}\n` : poolText(description));
+}
+
+export async function verifyPoolFile(file: string, values: ReadValues, context: CommandContext): Promise<void> {
+  const terms = termsFor(file, context, values.allowEd25519 === true);
+  const faults = verifyPool(await readPoolFile(file), terms).flatMap((fault) => {
+    return fault.problems.length > 0 ? fault.problems : [fault];
+  });
+  if (faults.length > 0) context.finishWith(exitCodes.negative);
+  if (values.json === true) {
+    const listed = faults.map(({ code, message, remedy }) => ({ code, message, remedy }));
+    context.io.stdout(`${JSON.stringify({ file, ok: faults.length === 0, faults: listed })}\n`);
+    return;
+  }
+  if (faults.length === 0) context.io.stdout(`${file}: nothing is wrong with it\n`);
+  for (const fault of faults) context.io.stderr(`${errorLine(fault)}\n`);
+}
+
+function termsFor(source: string, context: CommandContext, allowEd25519: boolean): PoolTerms {
+  return { source, now: context.io.clock.now(), allowEd25519, shortestLeafMs };
+}
+
+function poolText({ cas, faults }: PoolDescription): string {
+  const left = faults.map(({ message, remedy }) => `left out: ${message}; ${remedy}\n`);
+  return [...cas.map(caText), ...left].join('');
+}
+
+function caText(ca: CaDescription): string {
+  const lines = [
+    `${ca.id}${ca.isActive ? ' (signs)' : ''}`,
+    `  subject      ${ca.subject}`,
+    `  key          ${ca.key}, id ${ca.keyIdPrefix}…`,
+    `  sha256       ${ca.anchorSha256}`,
+    `  valid        ${dateText(ca.notBefore)} to ${dateText(ca.notAfter)} (${ca.daysLeft} days left)`,
+    ...(ca.intermediates === 0 ? [] : [`  chain        ${ca.intermediates} intermediate(s) sent after the leaf`]),
+    ...(ca.addedAt === undefined ? [] : [`  added        ${dateText(ca.addedAt)}`]),
+    ...(ca.activatedAt === undefined ? [] : [`  activated    ${dateText(ca.activatedAt)}`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function dateText(at: number): string {
+  return new Date(at).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,112 @@
+// One command through a running gateway, or through one that lives as long as the command.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { millis } from '../clock.ts';
+import { formatRecordLine } from '../observe/format-record.ts';
+import { actorEnvironment, type ActorTrust } from '../projection/actor-environment.ts';
+import { givenTexts } from '../settings/read-settings.ts';
+import { settingsTable } from '../settings/settings-table.ts';
+import { flagOf } from '../settings/setting-types.ts';
+import { textSettings } from '../settings/text-settings.ts';
+import { runChildCommand } from './child-command.ts';
+import { cliErrors } from './cli-errors.ts';
+import type { CommandContext } from './command-context.ts';
+import { makeGatewayFolder } from './gateway-folder.ts';
+import { readGatewayOptions, type GatewayOptions } from './gateway-options.ts';
+import { interruptedStart, withGateway } from './gateway-session.ts';
+import { printError } from './print-error.ts';
+import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
+import { camelCase, settingSource } from './setting-options.ts';
+import { openStateFolder, stateFolderPath, type StateFolder } from './state-folder.ts';
+
+/** a temporary gateway takes any free port, so that it is in nobody's way */
+const anyPort = '127.0.0.1:0';
+/** what a shell returns for a command that Ctrl-C ended before it ran */
+const interruptedExitCode = 130;
+
+export async function runThroughGateway(
+  words: readonly string[],
+  command: Command,
+  context: CommandContext,
+): Promise<void> {
+  const source = settingSource(command, context.io);
+  const options = readGatewayOptions(source, anyPort);
+  const folderPath = stateFolderPath(givenTexts(textSettings.state, source).at(-1)?.text, context.io.env);
+  const { state, poolCreated } = await openStateFolder(folderPath, context.io.clock);
+  if (poolCreated) context.say(`leafgate: made a CA pool, once: ${state.poolFile}`);
+  const running = findRunningGateway(state);
+  if (running === undefined) context.finishWith(await runThroughTemporary(words, { state, options, context }));
+  else context.finishWith(await runThroughRunning(words, { running, command, context }));
+}
+
+type RunningParts = {
+  readonly running: RunningGatewayNote;
+  readonly command: Command;
+  readonly context: CommandContext;
+};
+
+async function runThroughRunning(
+  words: readonly string[],
+  { running, command, context }: RunningParts,
+): Promise<number> {
+  const ignored = settingsTable
+    .filter(({ name }) => !['state', 'json', 'verbose'].includes(name))
+    .filter((setting) => {
+      return command.getOptionValueSource(camelCase(setting.name)) === 'cli';
+    });
+  if (ignored.length > 0) {
+    throw cliErrors.error('run-options-ignored', { pid: running.pid, options: ignored.map(flagOf).join(', ') });
+  }
+  return runIn(words, running, context);
+}
+
+type TemporaryParts = {
+  readonly state: StateFolder;
+  readonly options: GatewayOptions;
+  readonly context: CommandContext;
+};
+
+async function runThroughTemporary(words: readonly string[], parts: TemporaryParts): Promise<number> {
+  const { context, options, state } = parts;
+  const dir = mkdtempSync(join(tmpdir(), 'leafgate-run-'));
+  const interrupted = Promise.withResolvers<void>();
+  const stopListening = context.io.onSignal(() => interrupted.resolve());
+  try {
+    const exitCode = await withGateway(
+      {
+        options,
+        // the command has ended, and whatever it left behind has no claim on its gateway
+        drainMs: millis(0),
+        folder: makeGatewayFolder(dir),
+        poolFile: state.poolFile,
+        io: context.io,
+        log: context.createLog(options.json),
+        progress: context.say,
+        interrupted: interrupted.promise,
+        // the terminal is the command's: only what explains a failure is worth a line
+        onRecord: (record) => {
+          if (record.reason !== undefined) context.say(`leafgate: ${formatRecordLine(record)}`);
+        },
+      },
+      ({ proxyUrl, trust }) => runIn(words, { proxyUrl, ...trust }, context),
+    );
+    return exitCode === interruptedStart ? interruptedExitCode : exitCode;
+  } finally {
+    stopListening();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function runIn(
+  words: readonly string[],
+  { proxyUrl, caFile, mergedFile }: ActorTrust,
+  context: CommandContext,
+): Promise<number> {
+  const [command = '', ...args] = words;
+  const env = { ...context.io.env, ...actorEnvironment({ proxyUrl, caFile, mergedFile }) };
+  const outcome = await runChildCommand({ command, args, env }, context.io);
+  if (outcome.kind === 'not-started') printError(outcome.error, context);
+  return outcome.exitCode;
+}
