@@ -39,7 +39,10 @@ export function createLog(options: CreateLogOptions): Log {
 
 function wrap(logger: Logger): Log {
   return {
-    debug: (sentence, fields) => logger.debug(clean(fields), cleanText(sentence)),
+    // cleaning costs more than a mint has to spare, and debug lines are mostly off
+    debug: (sentence, fields) => {
+      if (logger.isLevelEnabled('debug')) logger.debug(clean(fields), cleanText(sentence));
+    },
     info: (sentence, fields) => logger.info(clean(fields), cleanText(sentence)),
     warn: (sentence, fields) => logger.warn(clean(fields), cleanText(sentence)),
     error: (sentence, fields) => logger.error(clean(fields), cleanText(sentence)),

@@ -19,12 +19,6 @@ const verdicts = ['intercept', 'relay', 'tcp', 'deny'] as const;
 
 export const metricsTable = {
   leafgate_leaves_minted_total: { kind: 'counter', help: 'leaves minted', labels: {} },
-  leafgate_leaf_mint_seconds: {
-    kind: 'histogram',
-    help: 'time to encode, sign and check one leaf',
-    labels: {},
-    buckets: waitBuckets,
-  },
   leafgate_leaf_cache_hits_total: { kind: 'counter', help: 'answers from the leaf cache', labels: {} },
   leafgate_leaf_check_failures_total: {
     kind: 'counter',
