@@ -10,6 +10,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          // a deadline for what hangs, far above what anything takes on a busy machine
+          testTimeout: 30_000,
           include: ['test/unit/**/*.test.ts', 'test/property/**/*.test.ts'],
           pool: 'forks',
         },

@@ -12,7 +12,8 @@ export function createClosers(): Closers {
   let isClosed = false;
   return {
     add: (label, close) => {
-      if (isClosed) void close();
+      // whoever adds this late is being stopped already, and nobody is left to tell
+      if (isClosed) void Promise.resolve(close()).catch(() => undefined);
       else pending.push({ label, close });
     },
     closeAll: async (failed) => {

@@ -47,12 +47,10 @@ export function originRoots(
 }
 
 /** @throws origin-ca-is-gateway */
-export function checkOriginCas(files: readonly string[], pool: Pool): void {
+export function checkOriginCas(given: readonly Certificate[], files: readonly string[], pool: Pool): void {
   const own = ownCertificates(pool);
-  for (const file of files) {
-    if (readOriginCas([file]).some((root) => own.has(root.sha256)))
-      throw cliErrors.error('origin-ca-is-gateway', { file });
-  }
+  if (given.some((root) => own.has(root.sha256)))
+    throw cliErrors.error('origin-ca-is-gateway', { file: files.join(', ') });
 }
 
 /** an empty file would be no roots at all to Envoy, which refuses it: origins then fail closed, each with its reason */

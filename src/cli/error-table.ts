@@ -1,6 +1,7 @@
 // The whole vocabulary of errors, assembled from the slices of the rooms (docs/decisions/0001). docs/errors.md is made
 // from it; a test holds that codes are unique and documented.
 import { coreErrors, type ErrorSpec } from '../errors.ts';
+import { socketErrors } from '../private-socket.ts';
 import { envoyErrors } from '../envoy/envoy-errors.ts';
 import { mintErrors } from '../mint/mint-errors.ts';
 import { observeErrors } from '../observe/observe-errors.ts';
@@ -17,6 +18,7 @@ export type ErrorRow = { readonly room: string; readonly code: string; readonly 
 
 const slices = {
   core: coreErrors,
+  socket: socketErrors,
   cli: cliErrors,
   settings: settingsErrors,
   envoy: envoyErrors,

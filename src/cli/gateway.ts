@@ -21,6 +21,7 @@ import { checkOriginCas, originRoots, readOriginCas, writeEnvoyFiles, writeOrigi
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { gatewaySpecFor } from './gateway-spec-for.ts';
+import { inTurn } from './in-turn.ts';
 import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
 import { startMinting, type Minting } from './minting.ts';
 import { followRecords } from './gateway-records.ts';
@@ -56,7 +57,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const spec = gatewaySpecFor(options, await probeListen(options.listen), folder);
   const system = await readSystemRoots();
   const given = readOriginCas(options.originCaFiles);
-  const publish = (pool: Pool): Promise<void> => publishTrust(pool, { system, given, parts });
+  const publish = inTurn((pool: Pool) => publishTrust(pool, { system, given, parts }));
   const minting = await startMinting({
     ...parts,
     socketPath: folder.sdsSocket,
@@ -65,7 +66,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     mayMint: mayMintFor(spec),
     onPool: (pool) => void publish(pool).catch((error: unknown) => reportPublishFailure(error, parts.log)),
   });
-  checkOriginCas(options.originCaFiles, minting.pool());
+  checkOriginCas(given, options.originCaFiles, minting.pool());
   await publish(minting.pool());
   const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
   closers.add('self-check origin', () => origin.close());
@@ -113,9 +114,7 @@ function reportPublishFailure(thrown: unknown, log: Log): void {
 }
 
 async function failureOf(envoy: EnvoyProcess): Promise<LeafgateError> {
-  for (;;) {
-    const exit = await envoy.exited;
-    if (exit.wasAsked) await new Promise<never>(() => undefined);
-    return cliErrors.error('envoy-ended', { detail: exit.signal ?? `exit code ${exit.code ?? 'unknown'}` });
-  }
+  const exit = await envoy.exited;
+  if (exit.wasAsked) await new Promise<never>(() => undefined);
+  return cliErrors.error('envoy-ended', { detail: exit.signal ?? `exit code ${exit.code ?? 'unknown'}` });
 }

@@ -9,7 +9,7 @@ export function printError(error: LeafgateError, context: CommandContext): void 
   if (context.isVerbose()) context.io.stderr(`${stackOf(error)}\n`);
 }
 
-/** `leafgate: <what>: <what to do> [code]` */
+/** `leafgate: <what>; <what to do> [code]` */
 export function errorLine(error: LeafgateError): string {
   return `leafgate: ${error.message}; ${error.remedy} [${error.code}]`;
 }

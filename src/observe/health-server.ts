@@ -1,9 +1,9 @@
 // /metrics, /livez and /readyz over plain HTTP on a local port or a unix socket (0600). Read-only, bounded, and silent
 // about names and keys. Must not know what health means.
-import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Metrics } from './create-metrics.ts';
+import { listenPrivately } from '../private-socket.ts';
 import { observeErrors } from './observe-errors.ts';
 
 /** `reasons` says what is wrong, or what to know although nothing is; each a sentence without a full stop */
@@ -43,6 +43,8 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   server.maxConnections = maxConnections;
   server.headersTimeout = requestTimeoutMs;
   await listenOn(server, options.listen);
+  // a connection that could not be accepted is one scrape less, not the end of the process
+  server.on('error', () => undefined);
   return { address: addressText(server, options.listen), close: () => closeServer(server) };
 }
 
@@ -77,20 +79,22 @@ function send(request: IncomingMessage, response: ServerResponse, { status, cont
 }
 
 async function listenOn(server: Server, listen: HealthListen): Promise<void> {
-  const target = listen.kind === 'unix' ? { path: listen.path } : { host: listen.address, port: listen.port };
-  // a socket file left behind by a killed process would make the address "in use" for ever
-  if (listen.kind === 'unix') await rm(listen.path, { force: true });
+  if (listen.kind === 'unix') {
+    await listenPrivately(server, listen.path);
+    return;
+  }
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', (error: NodeJS.ErrnoException) => {
-    const address = listen.kind === 'unix' ? `unix:${listen.path}` : `${listen.address}:${listen.port}`;
+  const failed = (error: NodeJS.ErrnoException): void => {
+    const address = `${listen.address}:${listen.port}`;
     const detail =
       error.code === 'EADDRINUSE' ? 'another process already listens there' : (error.code ?? error.message);
     reject(observeErrors.error('health-listen-failed', { address, detail }, error));
+  };
+  server.once('error', failed);
+  server.listen({ host: listen.address, port: listen.port }, () => {
+    server.off('error', failed);
+    resolve();
   });
-  // the socket file is born inside this call, so nobody else can connect even for a moment
-  const before = process.umask(0o177);
-  server.listen(target, resolve);
-  process.umask(before);
   await promise;
 }
 

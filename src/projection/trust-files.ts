@@ -1,5 +1,6 @@
 // The two files that actors trust by: the gateway's anchors alone, and the anchors merged with the system roots. Written
 // whole or not at all, byte for byte the same for the same certificates. Must not know who reads them.
+import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -49,7 +50,7 @@ const fileMode = 0o644;
 
 async function replaceFile(path: string, text: string): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return;
-  const temporary = `${path}.${process.pid}.new`;
+  const temporary = `${path}.${randomUUID()}.new`;
   try {
     await withHandle(await open(temporary, 'w', fileMode), async (handle) => {
       await handle.writeFile(text);

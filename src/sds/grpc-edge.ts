@@ -22,7 +22,7 @@ import {
   maxStreamsPerConnection,
   type SdsSettings,
 } from './sds-settings.ts';
-import { listenPrivately } from './socket-path.ts';
+import { listenPrivately } from '../private-socket.ts';
 
 export type EdgeParts = {
   readonly core: SdsCore;

@@ -1,5 +1,5 @@
 import { request, type IncomingMessage } from 'node:http';
-import { statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMetrics } from '../../../src/observe/create-metrics.ts';
@@ -89,9 +89,15 @@ describe('the health server', () => {
     expect(await ask(await onPort(), '/livez', 'HEAD')).toMatchObject({ status: 200, body: '' });
   });
 
-  test('listens on a unix socket that only its owner can open, a stale file in its place notwithstanding', async () => {
+  test('never takes the place of a file that is no socket', async () => {
+    const path = folder.file('precious.txt');
+    writeFileSync(path, 'precious');
+    await expect(start({ kind: 'unix', path })).rejects.toMatchObject({ code: 'socket-path-taken' });
+    expect(readFileSync(path, 'utf8')).toBe('precious');
+  });
+
+  test('listens on a unix socket that only its owner can open', async () => {
     const path = folder.file('health.sock');
-    writeFileSync(path, '');
     const { address } = await start({ kind: 'unix', path });
     expect(address).toBe(`unix:${path}`);
     expect(statSync(path).mode & 0o777).toBe(0o600);

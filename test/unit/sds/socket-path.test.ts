@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, renameSync, statSync, symlinkSync, wr
 import { connect, createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { listenPrivately } from '../../../src/sds/socket-path.ts';
+import { listenPrivately } from '../../../src/private-socket.ts';
 import { createTempFolder } from '../../support/temp-folder.ts';
 
 const folder = createTempFolder();
@@ -64,7 +64,7 @@ describe('the socket', () => {
     const path = newPath();
     await listen(path);
     await expect(listenPrivately(createServer(), path)).rejects.toMatchObject({
-      code: 'sds-socket-in-use',
+      code: 'socket-in-use',
       fields: { path },
     });
     expect(await greetingAt(path)).toBe('hello');
@@ -73,10 +73,10 @@ describe('the socket', () => {
   it('never takes the place of a file or of a link', async () => {
     const path = newPath();
     writeFileSync(path, 'precious');
-    await expect(listenPrivately(createServer(), path)).rejects.toMatchObject({ code: 'sds-socket-path-taken' });
+    await expect(listenPrivately(createServer(), path)).rejects.toMatchObject({ code: 'socket-path-taken' });
     const link = newPath();
     symlinkSync(newPath(), link);
-    await expect(listenPrivately(createServer(), link)).rejects.toMatchObject({ code: 'sds-socket-path-taken' });
+    await expect(listenPrivately(createServer(), link)).rejects.toMatchObject({ code: 'socket-path-taken' });
     expect(existsSync(path)).toBe(true);
   });
 
@@ -84,8 +84,8 @@ describe('the socket', () => {
     [0o700, undefined],
     [0o755, undefined],
     [0o1777, undefined],
-    [0o775, 'sds-socket-folder-unsafe'],
-    [0o757, 'sds-socket-folder-unsafe'],
+    [0o775, 'socket-folder-unsafe'],
+    [0o757, 'socket-folder-unsafe'],
   ] as const;
 
   it.each(modes)('in a folder of mode %o: %s', async (mode, code) => {
@@ -99,7 +99,7 @@ describe('the socket', () => {
 
   it('needs a folder that is there', async () => {
     await expect(listenPrivately(createServer(), folder.file('no/s.sock'))).rejects.toMatchObject({
-      code: 'sds-socket-failed',
+      code: 'socket-failed',
     });
   });
 
@@ -107,7 +107,7 @@ describe('the socket', () => {
     const fill = (length: number) => `${folder.path}/${'x'.repeat(length - folder.path.length - 1)}`;
     await listen(fill(107));
     await expect(listenPrivately(createServer(), fill(108))).rejects.toMatchObject({
-      code: 'sds-socket-path-too-long',
+      code: 'socket-path-too-long',
       fields: { length: 108, max: 107 },
     });
   });

@@ -1,10 +1,37 @@
-// The unix socket's place in the file system: only its owner may connect, a stale socket of a dead server makes way, a
-// live one never does. Must not know gRPC.
+// A unix socket's place in the file system: only its owner may connect, a stale socket of a dead server makes way, a live
+// one never does, and neither does a file that is none. Must not know what is served on it.
 import { lstatSync, statSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
-import { LeafgateError } from '../errors.ts';
-import { sdsErrors } from './sds-errors.ts';
+import { LeafgateError, errorSlice, exitCodes } from './errors.ts';
+
+export const socketErrors = errorSlice({
+  'socket-in-use': {
+    message: 'another server answers on the socket {path}',
+    remedy: 'stop that server or choose another socket',
+    exitCode: exitCodes.environment,
+  },
+  'socket-path-taken': {
+    message: '{path} exists and is not a socket',
+    remedy: 'choose a path that does not exist',
+    exitCode: exitCodes.usage,
+  },
+  'socket-path-too-long': {
+    message: 'the socket path {path} has {length} bytes, the system takes {max}',
+    remedy: 'choose a shorter path',
+    exitCode: exitCodes.usage,
+  },
+  'socket-folder-unsafe': {
+    message: 'other users may write to {folder}, the folder of the socket',
+    remedy: 'remove the write permission of group and others (chmod go-w) or choose a private folder',
+    exitCode: exitCodes.usage,
+  },
+  'socket-failed': {
+    message: 'cannot listen on the socket {path}: {reason}',
+    remedy: 'check that the folder exists and that you may write to it',
+    exitCode: exitCodes.environment,
+  },
+});
 
 /** sun_path has 108 bytes on Linux, 104 on macOS, with a final NUL */
 const maxPathBytes = process.platform === 'linux' ? 107 : 103;
@@ -19,10 +46,10 @@ const privateUmask = 0o177;
 /** a server that does not even accept within this is dead */
 const probeMs = 1000;
 
-/** Listens on the path with mode 0600. Throws the `sds-socket-…` errors. */
+/** Listens on the path with mode 0600. Throws the `socket-…` errors. */
 export async function listenPrivately(server: Server, path: string): Promise<void> {
   const length = Buffer.byteLength(path);
-  if (length > maxPathBytes) throw sdsErrors.error('sds-socket-path-too-long', { path, length, max: maxPathBytes });
+  if (length > maxPathBytes) throw socketErrors.error('socket-path-too-long', { path, length, max: maxPathBytes });
   checkFolder(path);
   await clearStaleSocket(path);
   await new Promise<void>((resolve, reject) => {
@@ -50,18 +77,18 @@ function checkFolder(path: string): void {
     throw socketFailed(path, error);
   }
   if ((mode & writableByOthers) !== 0 && (mode & sticky) === 0) {
-    throw sdsErrors.error('sds-socket-folder-unsafe', { folder });
+    throw socketErrors.error('socket-folder-unsafe', { folder });
   }
 }
 
 async function clearStaleSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
-  if (!found.isSocket()) throw sdsErrors.error('sds-socket-path-taken', { path });
-  if (await isAnswered(path)) throw sdsErrors.error('sds-socket-in-use', { path });
+  if (!found.isSocket()) throw socketErrors.error('socket-path-taken', { path });
+  if (await isAnswered(path)) throw socketErrors.error('socket-in-use', { path });
   // another server may have taken the place of the dead one while we asked
   if (lstatSync(path, { throwIfNoEntry: false })?.ino !== found.ino)
-    throw sdsErrors.error('sds-socket-in-use', { path });
+    throw socketErrors.error('socket-in-use', { path });
   try {
     unlinkSync(path);
   } catch (error) {
@@ -86,5 +113,5 @@ function isAnswered(path: string): Promise<boolean> {
 function socketFailed(path: string, cause: unknown): LeafgateError {
   if (cause instanceof LeafgateError) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return sdsErrors.error('sds-socket-failed', { path, reason }, cause);
+  return socketErrors.error('socket-failed', { path, reason }, cause);
 }
