@@ -1,11 +1,13 @@
 // Runs somebody's command as if it had been typed: same terminal, same exit code, signals passed on.
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import type { LeafgateError } from '../errors.ts';
 import type { Io } from './command-context.ts';
 import { cliErrors } from './cli-errors.ts';
 
 export type ChildCommand = {
+  /** ends the command with SIGTERM when it settles, with SIGKILL when that is not heard */
+  readonly ended: Promise<unknown>;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -22,29 +24,48 @@ export type ChildOutcome =
   | { readonly kind: 'ended'; readonly exitCode: number }
   | { readonly kind: 'not-started'; readonly exitCode: number; readonly error: LeafgateError };
 
+/** what a command gets between SIGTERM and SIGKILL when its gateway is gone */
+const endGraceMs = 5_000;
+
 /**
- * Resolves with the command's exit code, 128 + n when signal n ended it, 127 or 126 when it could not be started. A terminal sends Ctrl-C to the whole foreground
- * group, so that SIGINT is passed on only where no terminal did so.
+ * Resolves with the command's exit code, 128 + n when signal n ended it, 127 or 126 when it could not be started. A terminal
+ * sends Ctrl-C to the whole foreground group, so that SIGINT is passed on only where no terminal did so.
  */
 export function runChildCommand(child: ChildCommand, io: Io): Promise<ChildOutcome> {
-  return new Promise((done) => {
-    const running = spawn(child.command, child.args, { stdio: 'inherit', env: child.env });
-    const stopListening = io.onSignal((signal) => {
-      if (signal !== 'SIGINT' || !io.isTerminal) running.kill(signal);
-    });
-    running.once('error', (error: NodeJS.ErrnoException) => {
-      stopListening();
-      const fields = { command: child.command, detail: error.code ?? error.message };
-      done({
-        kind: 'not-started',
-        exitCode: error.code === 'ENOENT' ? notFoundExitCode : notExecutableExitCode,
-        error: cliErrors.error('run-command-not-found', fields, error),
-      });
+  let running: ChildProcess;
+  try {
+    running = spawn(child.command, child.args, { stdio: 'inherit', env: child.env });
+  } catch (thrown) {
+    // an empty name, or arguments and environment that are too long
+    return Promise.resolve(notStarted(child, thrown));
+  }
+  const stopListening = io.onSignal((signal) => {
+    if (signal !== 'SIGINT' || !io.isTerminal) running.kill(signal);
+  });
+  void child.ended.then(() => endCommand(running));
+  return new Promise<ChildOutcome>((done) => {
+    running.on('error', (error) => {
+      // also raised by a signal that may not be sent: the command runs on then
+      if (running.pid === undefined) done(notStarted(child, error));
     });
     running.once('exit', (code, signal) => {
-      stopListening();
       const exitCode = code ?? signalExitBase + (signal === null ? 0 : constants.signals[signal]);
       done({ kind: 'ended', exitCode });
     });
-  });
+  }).finally(stopListening);
+}
+
+function endCommand(running: ChildProcess): void {
+  running.kill('SIGTERM');
+  const timer = setTimeout(() => running.kill('SIGKILL'), endGraceMs);
+  running.once('exit', () => clearTimeout(timer));
+}
+
+function notStarted({ command }: ChildCommand, thrown: unknown): ChildOutcome {
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : String(thrown);
+  return {
+    kind: 'not-started',
+    exitCode: code === 'ENOENT' ? notFoundExitCode : notExecutableExitCode,
+    error: cliErrors.error('run-command-not-found', { command, detail: code }, thrown),
+  };
 }

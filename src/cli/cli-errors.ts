@@ -49,6 +49,11 @@ export const cliErrors = errorSlice({
     remedy: 'give one of them',
     exitCode: exitCodes.usage,
   },
+  'metrics-not-local': {
+    message: '{setting} {value} can be reached from other machines',
+    remedy: 'serve metrics on 127.0.0.1, on [::1] or on a unix socket',
+    exitCode: exitCodes.usage,
+  },
   'sds-listen-not-a-socket': {
     message: '--listen {value} is not a unix socket',
     remedy: 'give the path of one, for example unix:/run/leafgate/sds.sock: leaf keys cross it',

@@ -3,13 +3,15 @@
 import { LeafgateError } from '../errors.ts';
 import type { Cidr } from '../names/name-types.ts';
 import type { ListenAddress, ResolveOverride } from '../settings/gateway-spec.ts';
-import { checkListenGuarded, parseListenAddress, parseListenTarget } from '../settings/parse-listen.ts';
-import type { ListenTarget } from '../settings/parse-listen.ts';
+import type { HealthListen } from '../observe/health-server.ts';
+import { checkListenGuarded, parseListenAddress } from '../settings/parse-listen.ts';
 import { parseCidrSetting, parseResolveOverride } from '../settings/parse-targets.ts';
 import type { GivenText, Quantities, SettingSource } from '../settings/read-settings.ts';
 import { givenTexts, isSwitchedOn, readQuantities } from '../settings/read-settings.ts';
 import type { TextSetting } from '../settings/setting-types.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
+import { parseHealthTarget } from './health-target.ts';
+import { createProblems } from './problems.ts';
 
 export type GatewayOptions = {
   readonly listen: ListenAddress;
@@ -18,7 +20,7 @@ export type GatewayOptions = {
   readonly allowDestinations: readonly Cidr[];
   readonly originCaFiles: readonly string[];
   readonly envoyFile?: string;
-  readonly metrics?: ListenTarget;
+  readonly metrics?: HealthListen;
   readonly json: boolean;
   readonly allowEd25519: boolean;
   readonly quantities: Quantities;
@@ -26,21 +28,13 @@ export type GatewayOptions = {
 
 /** @throws one error with every malformed value */
 export function readGatewayOptions(source: SettingSource, listenByDefault: string): GatewayOptions {
-  const problems: LeafgateError[] = [];
-  const attempt = <Value>(read: () => Value): Value | undefined => {
-    try {
-      return read();
-    } catch (thrown) {
-      const error = LeafgateError.from(thrown);
-      problems.push(...(error.problems.length > 0 ? error.problems : [error]));
-      return undefined;
-    }
-  };
+  const problems = createProblems();
+  const { attempt } = problems;
   const each = <Value>(row: TextSetting, parse: (given: GivenText) => Value): Value[] =>
     givenTexts(row, source).flatMap((given) => attempt(() => [parse(given)]) ?? []);
 
   const listen = attempt(() => readListen(source, listenByDefault));
-  const metrics = each(textSettings.metrics, ({ text, setting }) => parseListenTarget(text, setting)).at(-1);
+  const metrics = each(textSettings.metrics, parseHealthTarget).at(-1);
   const envoyFile = givenTexts(textSettings.envoy, source).at(-1)?.text;
   const quantities = attempt(() => readQuantities(source));
   const options = {
@@ -54,23 +48,13 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
     ...(envoyFile === undefined ? {} : { envoyFile }),
   };
   if (listen !== undefined) attempt(() => checkListenGuarded(listen, options.allowFrom));
-  return completed({ ...options, listen, quantities }, problems);
+  problems.throwAny();
+  // both are there when nothing was thrown
+  if (listen === undefined || quantities === undefined) throw LeafgateError.from('a setting was lost');
+  return { ...options, listen, quantities };
 }
 
 function readListen(source: SettingSource, byDefault: string): ListenAddress {
   const given = givenTexts(textSettings.listen, source).at(-1);
   return given === undefined ? parseListenAddress(byDefault) : parseListenAddress(given.text, given.setting);
-}
-
-type Draft = Omit<GatewayOptions, 'listen' | 'quantities'> & {
-  readonly listen: ListenAddress | undefined;
-  readonly quantities: Quantities | undefined;
-};
-
-function completed(draft: Draft, problems: readonly LeafgateError[]): GatewayOptions {
-  const { listen, quantities } = draft;
-  const [first, ...more] = problems;
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
-  if (listen === undefined || quantities === undefined) throw LeafgateError.from('a setting was lost');
-  return { ...draft, listen, quantities };
 }

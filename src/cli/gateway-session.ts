@@ -1,12 +1,12 @@
 // What `up` and `run` have in common around a gateway: metrics, health, the order of stopping, and what a signal does.
 import { createMetrics } from '../observe/create-metrics.ts';
-import type { Health } from '../observe/health-server.ts';
+import type { Health, HealthListen } from '../observe/health-server.ts';
 import { startHealthServer } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
 import { LeafgateError } from '../errors.ts';
 import { createClosers } from './closers.ts';
+import type { EdgeParts } from './edge-parts.ts';
 import type { Io } from './command-context.ts';
-import { healthTarget } from './health-target.ts';
 import { startGateway, type Gateway, type GatewayChoices } from './gateway.ts';
 
 export type SessionParts = GatewayChoices & {
@@ -20,17 +20,17 @@ export type SessionParts = GatewayChoices & {
 export const interruptedStart = Symbol('interrupted start');
 
 /**
- * Starts a gateway, lets `use` work with it, and stops everything afterwards, also when the start or `use` fails.
- * Rejects with what ended the gateway when it ends by itself.
+ * Starts a gateway, lets `use` work with it, and stops everything afterwards, also when the start or `use` fails. A gateway
+ * that ends by itself settles `ended`; `use` must then come to its end, and what ended the gateway is thrown.
  */
 export async function withGateway<Result>(
   parts: SessionParts,
-  use: (gateway: Gateway) => Promise<Result>,
+  use: (gateway: Gateway, ended: Promise<unknown>) => Promise<Result>,
 ): Promise<Result | typeof interruptedStart> {
   const closers = createClosers();
   const metrics = createMetrics();
   metrics.beforeScrape(() => metrics.setTotal('leafgate_log_lines_lost_total', parts.io.linesLost()));
-  const state: { gateway?: Gateway; failure?: LeafgateError } = {};
+  const state: SessionState = {};
   closers.add('sockets', () => parts.folder.removeTemporary());
   try {
     const health = await startHealthServer({
@@ -40,30 +40,46 @@ export async function withGateway<Result>(
       ready: () => readiness(state),
     });
     closers.add('health', () => health.close());
-    const { env, clock } = parts.io;
-    const starting = startGateway({ ...parts, metrics, closers, env, clock });
-    const gateway = await Promise.race([starting, parts.interrupted.then(() => undefined)]);
+    const gateway = await startUnlessInterrupted(parts, { metrics, closers });
     if (gateway === undefined) return interruptedStart;
     state.gateway = gateway;
-    const failed = gateway.failed.then((failure) => {
-      state.failure = failure;
-      throw failure;
-    });
-    return await Promise.race([use(gateway), failed]);
+    const ended = gateway.failed.then((failure) => (state.failure = failure));
+    const result = await use(gateway, ended);
+    if (state.failure !== undefined) throw state.failure;
+    return result;
   } finally {
+    state.isStopping = true;
     await closers.closeAll((label, error) => {
       parts.log.warn('something did not stop cleanly', { detail: `${label}: ${LeafgateError.from(error).message}` });
     });
   }
 }
 
-function readiness({ gateway, failure }: { gateway?: Gateway; failure?: LeafgateError }): Health {
-  if (failure !== undefined) return { isOk: false, reasons: [failure.message] };
-  if (gateway === undefined) return { isOk: false, reasons: ['starting: the self-check has not passed yet'] };
-  const trouble = gateway.minting.poolTrouble();
-  return { isOk: true, reasons: trouble === undefined ? [] : [`the last good pool signs: ${trouble}`] };
+async function startUnlessInterrupted(
+  parts: SessionParts,
+  { metrics, closers }: Pick<EdgeParts, 'metrics' | 'closers'>,
+): Promise<Gateway | undefined> {
+  const abort = new AbortController();
+  const { env, clock } = parts.io;
+  const starting = startGateway({ ...parts, metrics, closers, env, clock, aborted: abort.signal });
+  const interrupted = parts.interrupted.then(() => undefined);
+  const gateway = await Promise.race([starting, interrupted]);
+  if (gateway !== undefined) return gateway;
+  abort.abort();
+  // what the start is busy with ends by the abort; its failure is the interruption itself
+  await starting.catch(() => undefined);
+  return undefined;
 }
 
-function healthListen({ options, folder }: SessionParts): Parameters<typeof startHealthServer>[0]['listen'] {
-  return options.metrics === undefined ? { kind: 'unix', path: folder.healthSocket } : healthTarget(options.metrics);
+type SessionState = { gateway?: Gateway; failure?: LeafgateError; isStopping?: boolean };
+
+function readiness({ gateway, failure, isStopping }: SessionState): Health {
+  if (failure !== undefined) return { isOk: false, reasons: [failure.message] };
+  if (isStopping === true) return { isOk: false, reasons: ['stopping: open connections are drained'] };
+  if (gateway === undefined) return { isOk: false, reasons: ['starting: the self-check has not passed yet'] };
+  return gateway.minting.readiness();
+}
+
+function healthListen({ options, folder }: SessionParts): HealthListen {
+  return options.metrics ?? { kind: 'unix', path: folder.healthSocket };
 }

@@ -41,7 +41,11 @@ export type GatewayChoices = {
 };
 
 export type GatewayParts = EdgeParts &
-  GatewayChoices & { readonly env: { readonly [name: string]: string | undefined } };
+  GatewayChoices & {
+    readonly env: { readonly [name: string]: string | undefined };
+    /** ends the start where it stands */
+    readonly aborted: AbortSignal;
+  };
 
 export type Gateway = {
   readonly proxyUrl: string;

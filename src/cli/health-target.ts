@@ -1,7 +1,14 @@
-// Where health and metrics are served, from the setting to what the server takes.
+// Where health and metrics are served: a unix socket or a port of this machine alone, since anybody who reaches it can read
+// what the gateway counts.
 import type { HealthListen } from '../observe/health-server.ts';
-import type { ListenTarget } from '../settings/parse-listen.ts';
+import { isLoopback, parseListenTarget } from '../settings/parse-listen.ts';
+import type { GivenText } from '../settings/read-settings.ts';
+import { cliErrors } from './cli-errors.ts';
 
-export function healthTarget(target: ListenTarget): HealthListen {
-  return target.kind === 'unix' ? target : { kind: 'tcp', address: target.address.text, port: target.port };
+/** @throws setting-malformed, metrics-not-local */
+export function parseHealthTarget({ text, setting }: GivenText): HealthListen {
+  const target = parseListenTarget(text, setting);
+  if (target.kind === 'unix') return target;
+  if (!isLoopback(target.address)) throw cliErrors.error('metrics-not-local', { setting, value: text });
+  return { kind: 'tcp', address: target.address.text, port: target.port };
 }

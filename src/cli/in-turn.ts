@@ -3,25 +3,26 @@
 
 export type InTurn<Input> = (input: Input) => Promise<void>;
 
-/** A skipped call settles with the newer one that ran in its place. */
+type Waiting<Input> = { input: Input; readonly done: Promise<void> };
+
+/** A call whose input was replaced by a newer one settles with that one. */
 export function inTurn<Input>(run: (input: Input) => Promise<void>): InTurn<Input> {
-  let running: Promise<void> = Promise.resolve();
-  let waiting: { input: Input; readonly done: Promise<void> } | undefined;
+  let last: Promise<void> = Promise.resolve();
+  let waiting: Waiting<Input> | undefined;
+  const start = async (): Promise<void> => {
+    await last.catch(() => undefined);
+    const next = waiting;
+    waiting = undefined;
+    if (next !== undefined) await run(next.input);
+  };
   return (input) => {
-    if (waiting !== undefined) {
+    if (waiting === undefined) {
+      const done = start();
+      waiting = { input, done };
+      last = done;
+    } else {
       waiting.input = input;
-      return waiting.done;
     }
-    const done = running
-      .catch(() => undefined)
-      .then(() => {
-        const newest = next.input;
-        waiting = undefined;
-        return run(newest);
-      });
-    const next = { input, done };
-    waiting = next;
-    running = done;
-    return done;
+    return waiting.done;
   };
 }

@@ -21,6 +21,7 @@ export type LaunchParts = EdgeParts & {
   readonly options: GatewayOptions;
   readonly env: { readonly [name: string]: string | undefined };
   readonly progress: (sentence: string) => void;
+  readonly aborted: AbortSignal;
   /** how long open connections get on a stop; 0 stops at once */
   readonly drainMs: DurationMs;
 };
@@ -36,7 +37,9 @@ export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
     minVersion: gatewayMinVersion,
     progress: parts.progress,
     install: true,
+    signal: parts.aborted,
   });
+  parts.aborted.throwIfAborted();
   parts.log.debug('envoy found', { path: found.path, version: versionText(found.version), detail: found.source });
   const envoy = await startEnvoy({
     binary: found.path,

@@ -1,5 +1,7 @@
 // The minting half, which `up`, `run` and `sds` share: a followed pool, a minter and an SDS server on a socket.
 import { randomBytes } from 'node:crypto';
+import { between, type Clock } from '../clock.ts';
+import type { Health } from '../observe/health-server.ts';
 import { createMinter } from '../mint/create-minter.ts';
 import type { MinterParts } from '../mint/create-minter.ts';
 import { shortestLeafMs } from '../mint/mint-settings.ts';
@@ -25,7 +27,7 @@ export type MintingParts = EdgeParts & {
 export type Minting = {
   readonly server: SdsServer;
   readonly pool: () => Pool;
-  readonly poolTrouble: () => string | undefined;
+  readonly readiness: () => Health;
 };
 
 /** how long streams may end by themselves on a stop; xDS streams never do, so this is what a stop costs */
@@ -33,7 +35,7 @@ const stopGraceMs = 500;
 
 /** Starts in the order that keeps the socket closed until there is a pool to sign with. */
 export async function startMinting(parts: MintingParts): Promise<Minting> {
-  const { clock, log, metrics, quantities, closers } = parts;
+  const { clock, log, metrics, closers } = parts;
   let trouble: string | undefined;
   const follower = await followPoolFile({
     path: parts.poolFile,
@@ -58,9 +60,25 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
   });
   closers.add('pool', () => follower.close());
   reportPool(follower.current(), log, metrics);
-  const minter = createMinter({
+  const server = createServer(parts, () => follower.current());
+  await server.listenOnSocket(parts.socketPath);
+  closers.add('SDS server', () => server.close(stopGraceMs));
+  metrics.beforeScrape(() => {
+    const { liveNames, waiting } = server.status();
+    metrics.set('leafgate_sds_live_names', liveNames);
+    metrics.set('leafgate_sds_waiting_names', waiting);
+  });
+  return {
+    server,
     pool: () => follower.current(),
-    mayMint: parts.mayMint,
+    readiness: () => mintingReadiness(follower.current(), trouble, clock),
+  };
+}
+
+function createServer({ mayMint, clock, quantities, log, metrics }: MintingParts, pool: () => Pool): SdsServer {
+  const minter = createMinter({
+    pool,
+    mayMint,
     clock,
     randomBytes: (count) => randomBytes(count),
     settings: {
@@ -72,15 +90,7 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
     },
     events: mintEvents(log, metrics),
   });
-  const server = createSdsServer({ minter, clock, settings: sdsSettings(quantities), events: sdsEvents(log, metrics) });
-  await server.listenOnSocket(parts.socketPath);
-  closers.add('SDS server', () => server.close(stopGraceMs));
-  metrics.beforeScrape(() => {
-    const { liveNames, waiting } = server.status();
-    metrics.set('leafgate_sds_live_names', liveNames);
-    metrics.set('leafgate_sds_waiting_names', waiting);
-  });
-  return { server, pool: () => follower.current(), poolTrouble: () => trouble };
+  return createSdsServer({ minter, clock, settings: sdsSettings(quantities), events: sdsEvents(log, metrics) });
 }
 
 function sdsSettings(quantities: Quantities): Parameters<typeof createSdsServer>[0]['settings'] {
@@ -90,6 +100,20 @@ function sdsSettings(quantities: Quantities): Parameters<typeof createSdsServer>
     maxAdsMessageBytes: quantities.maxAdsMessage,
     maxPerNameMessageBytes: quantities.maxSecretsMessage,
   };
+}
+
+/** Not ready while no new leaf can be signed; a pool file that went bad is worth a reason, since the last good one signs. */
+function mintingReadiness({ signer }: Pool, trouble: string | undefined, clock: Clock): Health {
+  const reasons = trouble === undefined ? [] : [`the last good pool signs: ${trouble}`];
+  const now = clock.now();
+  if (between(now, signer.notAfter) < shortestLeafMs) {
+    return { isOk: false, reasons: [...reasons, `the signing CA ends at ${new Date(signer.notAfter).toISOString()}`] };
+  }
+  if (signer.certificate.notBefore > now) {
+    const from = new Date(signer.certificate.notBefore).toISOString();
+    return { isOk: false, reasons: [...reasons, `the signing CA is not valid before ${from}`] };
+  }
+  return { isOk: true, reasons };
 }
 
 function reportPool(pool: Pool, log: Log, metrics: Metrics): void {

@@ -59,7 +59,7 @@ async function runThroughRunning(
   if (ignored.length > 0) {
     throw cliErrors.error('run-options-ignored', { pid: running.pid, options: ignored.map(flagOf).join(', ') });
   }
-  return runIn(words, running, context);
+  return runIn(words, { trust: running, context, ended: neverEnds });
 }
 
 type TemporaryParts = {
@@ -90,7 +90,7 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
           if (record.reason !== undefined) context.say(`leafgate: ${formatRecordLine(record)}`);
         },
       },
-      ({ proxyUrl, trust }) => runIn(words, { proxyUrl, ...trust }, context),
+      ({ proxyUrl, trust }, ended) => runIn(words, { trust: { proxyUrl, ...trust }, context, ended }),
     );
     return exitCode === interruptedStart ? interruptedExitCode : exitCode;
   } finally {
@@ -99,14 +99,20 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
   }
 }
 
-async function runIn(
-  words: readonly string[],
-  { proxyUrl, caFile, mergedFile }: ActorTrust,
-  context: CommandContext,
-): Promise<number> {
+/** a gateway of somebody else's is theirs to end */
+const neverEnds = new Promise<never>(() => undefined);
+
+type CommandPlace = {
+  readonly trust: ActorTrust;
+  readonly context: CommandContext;
+  /** settles when the gateway is gone */
+  readonly ended: Promise<unknown>;
+};
+
+async function runIn(words: readonly string[], { trust, context, ended }: CommandPlace): Promise<number> {
   const [command = '', ...args] = words;
-  const env = { ...context.io.env, ...actorEnvironment({ proxyUrl, caFile, mergedFile }) };
-  const outcome = await runChildCommand({ command, args, env }, context.io);
+  const env = { ...context.io.env, ...actorEnvironment(trust) };
+  const outcome = await runChildCommand({ command, args, env, ended }, context.io);
   if (outcome.kind === 'not-started') printError(outcome.error, context);
   return outcome.exitCode;
 }

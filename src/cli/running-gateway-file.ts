@@ -11,6 +11,7 @@ export type RunningGatewayNote = {
   readonly proxyUrl: string;
   readonly caFile: string;
   readonly mergedFile: string;
+  readonly wgetrcFile: string;
 };
 
 const noteSchema = z.object({
@@ -18,6 +19,7 @@ const noteSchema = z.object({
   proxyUrl: z.string(),
   caFile: z.string(),
   mergedFile: z.string(),
+  wgetrcFile: z.string(),
 });
 
 export function writeGatewayNote(state: StateFolder, note: RunningGatewayNote): void {

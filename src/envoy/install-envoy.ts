@@ -15,6 +15,8 @@ export type InstallOptions = {
   /** the oldest version that the asker takes, for the messages */
   readonly minimum: string;
   readonly progress: (sentence: string) => void;
+  /** ends what runs; the work folder is removed */
+  readonly signal?: AbortSignal;
 };
 
 const workPrefix = '.install-';
@@ -88,6 +90,7 @@ function runPython(args: readonly string[], options: InstallOptions): Promise<vo
       env: { ...env, PIP_REQUIRE_VIRTUALENV: '0', PYTHONDONTWRITEBYTECODE: '1' },
       timeout: downloadTimeoutMs,
       maxBuffer: 4 * 1024 * 1024,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     };
     execFile('python3', args, settings, (error, stdout, stderr) => {
       if (error === null) resolve();

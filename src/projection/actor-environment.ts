@@ -3,7 +3,7 @@
 
 export type ActorVariable = {
   readonly name: string;
-  readonly value: 'proxy' | 'no-proxy' | 'on' | 'anchors' | 'merged';
+  readonly value: 'proxy' | 'no-proxy' | 'on' | 'anchors' | 'merged' | 'wgetrc';
   readonly readBy: string;
   readonly reason: string;
 };
@@ -28,6 +28,7 @@ export const actorVariables: readonly ActorVariable[] = [
   { name: 'GIT_SSL_CAINFO', value: 'merged', readBy: 'git', reason: 'with GnuTLS it ignores the others' },
   { name: 'CARGO_HTTP_CAINFO', value: 'merged', readBy: 'cargo', reason: 'wins over a setting in its configuration' },
   { name: 'npm_config_cafile', value: 'merged', readBy: 'npm', reason: 'wins over a cafile in npmrc, which replaces' },
+  { name: 'WGETRC', value: 'wgetrc', readBy: 'wget', reason: 'has no variable for roots; replaces ~/.wgetrc' },
   { name: 'DENO_CERT', value: 'merged', readBy: 'Deno', reason: 'adds in 2.9, replaced in others' },
 ];
 
@@ -38,6 +39,8 @@ export type ActorTrust = {
   readonly caFile: string;
   /** absolute path of anchors and system roots */
   readonly mergedFile: string;
+  /** absolute path of the settings file for wget */
+  readonly wgetrcFile: string;
 };
 
 const loopback = 'localhost,127.0.0.1,::1';
@@ -58,6 +61,8 @@ function valueOf(value: ActorVariable['value'], trust: ActorTrust): string {
       return trust.caFile;
     case 'merged':
       return trust.mergedFile;
+    case 'wgetrc':
+      return trust.wgetrcFile;
     default:
       return value satisfies never;
   }

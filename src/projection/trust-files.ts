@@ -1,4 +1,4 @@
-// The two files that actors trust by: the gateway's anchors alone, and the anchors merged with the system roots. Written
+// The files that actors trust by: the gateway's anchors alone, and the anchors merged with the system roots. Written
 // whole or not at all, byte for byte the same for the same certificates. Must not know who reads them.
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
@@ -12,25 +12,36 @@ export type TrustFiles = {
   readonly caFile: string;
   /** anchors and system roots: right for variables that add and for those that replace */
   readonly mergedFile: string;
+  /** for wget, which reads no variable for its roots */
+  readonly wgetrcFile: string;
 };
 
 export type WriteTrustFilesOptions = {
   readonly dir: string;
+  /** part of the names of drafts, new each time so that two writers never share one; random when absent */
+  readonly draftName?: () => string;
   readonly anchors: readonly Certificate[];
   readonly systemRoots: readonly Certificate[];
 };
 
 export function trustFilePaths(dir: string): TrustFiles {
-  return { caFile: join(dir, 'ca.pem'), mergedFile: join(dir, 'ca-and-system.pem') };
+  return {
+    caFile: join(dir, 'ca.pem'),
+    mergedFile: join(dir, 'ca-and-system.pem'),
+    wgetrcFile: join(dir, 'wgetrc'),
+  };
 }
 
 /** A file that already has the right bytes is left alone, so that whoever watches it is not woken. */
-export async function writeTrustFiles({ dir, anchors, systemRoots }: WriteTrustFilesOptions): Promise<TrustFiles> {
+export async function writeTrustFiles(options: WriteTrustFilesOptions): Promise<TrustFiles> {
+  const { dir, anchors, systemRoots, draftName = randomUUID } = options;
   const paths = trustFilePaths(dir);
+  const replace = (path: string, text: string): Promise<void> => replaceFile({ path, text, draftName });
   try {
     await mkdir(dir, { recursive: true });
-    await replaceFile(paths.caFile, bundleText(anchors));
-    await replaceFile(paths.mergedFile, bundleText([...anchors, ...systemRoots]));
+    await replace(paths.caFile, bundleText(anchors));
+    await replace(paths.mergedFile, bundleText([...anchors, ...systemRoots]));
+    await replace(paths.wgetrcFile, `ca_certificate = ${paths.mergedFile}\n`);
   } catch (thrown) {
     const detail = thrown instanceof Error ? thrown.message : String(thrown);
     throw projectionErrors.error('trust-files-not-written', { dir, detail }, thrown);
@@ -48,9 +59,11 @@ export function bundleText(certificates: readonly Certificate[]): string {
 /** public certificates: any local user may read them where the folder lets him */
 const fileMode = 0o644;
 
-async function replaceFile(path: string, text: string): Promise<void> {
+type Replacement = { readonly path: string; readonly text: string; readonly draftName: () => string };
+
+async function replaceFile({ path, text, draftName }: Replacement): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return;
-  const temporary = `${path}.${randomUUID()}.new`;
+  const temporary = `${path}.${draftName()}.new`;
   try {
     await withHandle(await open(temporary, 'w', fileMode), async (handle) => {
       await handle.writeFile(text);

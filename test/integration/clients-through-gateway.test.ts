@@ -29,15 +29,13 @@ const requestsCode = 'import requests, sys; print(requests.get(sys.argv[1], time
 const httpxCode = 'import httpx, sys; print(httpx.get(sys.argv[1], timeout=15).text)';
 const urllibCode = 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=15).read().decode())';
 const fetchCode = 'process.stdout.write(await (await fetch(process.argv[1])).text())';
-const wgetScript = 'exec "$0" -nv -t 1 -O - ${SSL_CERT_FILE:+--ca-certificate="$SSL_CERT_FILE"} "$1"';
 
 const clients: readonly Client[] = [
   { name: 'curl', tool: 'curl', fetch: (path, url) => [path, '-sS', url], distrust: /unable to get local issuer/ },
   {
     name: 'wget',
     tool: 'wget',
-    // linked with GnuTLS it reads no variable for its trust (measured), so it is told where the bundle is
-    fetch: (path, url) => ['sh', '-c', wgetScript, path, url],
+    fetch: (path, url) => [path, '-nv', '-t', '1', '-O', '-', url],
     distrust: /cannot verify|not trusted/,
   },
   {

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { actorEnvironment, actorVariables } from '../../../src/projection/actor-environment.ts';
 
-const trust = { proxyUrl: 'http://127.0.0.1:3128', caFile: '/t/ca.pem', mergedFile: '/t/ca-and-system.pem' };
+const trust = {
+  proxyUrl: 'http://127.0.0.1:3128',
+  caFile: '/t/ca.pem',
+  mergedFile: '/t/ca-and-system.pem',
+  wgetrcFile: '/t/wgetrc',
+};
 
 describe('the environment of an actor', () => {
   test('is the minimal set that covers every client that can be reached by variables', () => {
@@ -18,6 +23,7 @@ describe('the environment of an actor', () => {
       CURL_CA_BUNDLE: trust.mergedFile,
       REQUESTS_CA_BUNDLE: trust.mergedFile,
       PIP_CERT: trust.mergedFile,
+      WGETRC: trust.wgetrcFile,
       GIT_SSL_CAINFO: trust.mergedFile,
       CARGO_HTTP_CAINFO: trust.mergedFile,
       npm_config_cafile: trust.mergedFile,

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { bundleText, writeTrustFiles } from '../../../src/projection/trust-files.ts';
+import { bundleText, trustFilePaths, writeTrustFiles } from '../../../src/projection/trust-files.ts';
 import { parseCertificateBundle } from '../../../src/x509/pem.ts';
 import { makeCa } from '../../support/ca-workshop.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
@@ -26,7 +26,7 @@ describe('the trust files', () => {
     const files = await writeTrustFiles({ dir, anchors: [anchor, oldAnchor], systemRoots: [root, otherRoot] });
     expect(hashesIn(files.caFile)).toEqual(sorted(anchor, oldAnchor));
     expect(hashesIn(files.mergedFile)).toEqual(sorted(anchor, oldAnchor, root, otherRoot));
-    expect(readdirSync(dir).sort()).toEqual(['ca-and-system.pem', 'ca.pem']);
+    expect(readdirSync(dir).sort()).toEqual(['ca-and-system.pem', 'ca.pem', 'wgetrc']);
   });
 
   test('hold nothing but certificate blocks: Java and strict readers refuse comments', async () => {
@@ -62,12 +62,28 @@ describe('the trust files', () => {
     const files = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
     const kept = readFileSync(files.caFile, 'utf8');
     // a folder where the temporary file should go
-    mkdirSync(`${files.caFile}.${process.pid}.new`);
-    await expect(writeTrustFiles({ dir, anchors: [oldAnchor], systemRoots: [] })).rejects.toMatchObject({
+    mkdirSync(`${files.caFile}.draft.new`);
+    const draftName = (): string => 'draft';
+    await expect(writeTrustFiles({ dir, anchors: [oldAnchor], systemRoots: [], draftName })).rejects.toMatchObject({
       code: 'trust-files-not-written',
       message: expect.stringContaining('EISDIR') as unknown,
     });
     expect(readFileSync(files.caFile, 'utf8')).toBe(kept);
+  });
+
+  test('are whole when two writers are at them at once', async () => {
+    const one = { dir, anchors: [anchor], systemRoots: [] };
+    const other = { dir, anchors: [oldAnchor], systemRoots: [root] };
+    for (let round = 0; round < 20; round += 1) {
+      await Promise.all([writeTrustFiles(one), writeTrustFiles(other)]);
+      const { caFile } = trustFilePaths(dir);
+      expect([bundleText([anchor]), bundleText([oldAnchor])]).toContain(readFileSync(caFile, 'utf8'));
+    }
+  });
+
+  test('tell wget where the merged bundle is', async () => {
+    const { wgetrcFile, mergedFile } = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    expect(readFileSync(wgetrcFile, 'utf8')).toBe(`ca_certificate = ${mergedFile}\n`);
   });
 
   test('need a folder, which is made', async () => {
