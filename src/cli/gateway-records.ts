@@ -9,9 +9,9 @@ import { followFile, type FileFollower } from '../observe/follow-file.ts';
 import { createRecordJoiner } from '../observe/record-joiner.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
-import type { EdgeParts } from './edge-parts.ts';
+import type { Surroundings } from './surroundings.ts';
 
-export type RecordsParts = EdgeParts & {
+export type RecordsParts = Surroundings & {
   readonly spec: GatewaySpec;
   readonly onRecord: (record: AccessRecord) => void;
 };

@@ -5,7 +5,7 @@ import { startHealthServer } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
 import { LeafgateError } from '../errors.ts';
 import { createClosers } from './closers.ts';
-import type { EdgeParts } from './edge-parts.ts';
+import type { Surroundings } from './surroundings.ts';
 import type { Io } from './command-context.ts';
 import { startGateway, type Gateway, type GatewayChoices } from './gateway.ts';
 
@@ -57,7 +57,7 @@ export async function withGateway<Result>(
 
 async function startUnlessInterrupted(
   parts: SessionParts,
-  { metrics, closers }: Pick<EdgeParts, 'metrics' | 'closers'>,
+  { metrics, closers }: Pick<Surroundings, 'metrics' | 'closers'>,
 ): Promise<Gateway | undefined> {
   const abort = new AbortController();
   const { env, clock } = parts.io;

@@ -16,7 +16,7 @@ import { noSniHost, selfCheckHost } from '../settings/gateway-spec.ts';
 import type { MinterParts } from '../mint/create-minter.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { cliErrors } from './cli-errors.ts';
-import type { EdgeParts } from './edge-parts.ts';
+import type { Surroundings } from './surroundings.ts';
 import { checkOriginCas, originRoots, readOriginCas, writeEnvoyFiles, writeOriginRoots } from './envoy-files.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -40,7 +40,7 @@ export type GatewayChoices = {
   readonly drainMs: DurationMs;
 };
 
-export type GatewayParts = EdgeParts &
+export type GatewayParts = Surroundings &
   GatewayChoices & {
     readonly env: { readonly [name: string]: string | undefined };
     /** ends the start where it stands */

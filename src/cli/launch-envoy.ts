@@ -13,9 +13,9 @@ import { isIpv6, parseIpAddress } from '../names/ip-address.ts';
 import { isWildcard } from './gateway-spec-for.ts';
 import { recordFlushMs } from './gateway-records.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import type { EdgeParts } from './edge-parts.ts';
+import type { Surroundings } from './surroundings.ts';
 
-export type LaunchParts = EdgeParts & {
+export type LaunchParts = Surroundings & {
   readonly spec: GatewaySpec;
   readonly bootstrapPath: string;
   readonly options: GatewayOptions;

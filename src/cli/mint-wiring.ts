@@ -3,12 +3,16 @@
 import type { DurationMs } from '../clock.ts';
 import type { MintEvents } from '../mint/mint-events.ts';
 import type { SdsEvents } from '../sds/sds-events.ts';
-import type { Metrics } from '../observe/create-metrics.ts';
-import type { Log } from '../observe/log.ts';
+import { createSeldom } from './seldom.ts';
+import type { Surroundings } from './surroundings.ts';
+import type { LogFields } from '../observe/log.ts';
 
 const msPerSecond = 1000;
 
-export function mintEvents(log: Log, metrics: Metrics): MintEvents {
+type WatchParts = Pick<Surroundings, 'log' | 'metrics' | 'clock'>;
+
+export function mintEvents({ log, metrics, clock }: WatchParts): MintEvents {
+  const seldom = createSeldom(clock);
   // counted here and handed over when asked for: a labelled counter costs a tenth of a mint
   let minted = 0;
   let hits = 0;
@@ -27,11 +31,13 @@ export function mintEvents(log: Log, metrics: Metrics): MintEvents {
     },
     refused: (asked, reason, rule) => {
       metrics.count('leafgate_names_refused_total', { reason });
-      log.info('name refused', { host: asked, reason, rule });
+      seldom(reason, (leftOut) => log.info('name refused', { host: asked, reason, rule, ...more(leftOut) }));
     },
     unavailable: (reason, error) => {
       metrics.count('leafgate_names_unavailable_total', { reason });
-      log.warn('name not minted now', { reason, detail: error?.message, code: error?.code });
+      seldom(reason, (leftOut) =>
+        log.warn('name not minted now', { reason, detail: error?.message, code: error?.code, ...more(leftOut) }),
+      );
     },
     leafCheckFailed: (error) => {
       metrics.count('leafgate_leaf_check_failures_total');
@@ -44,7 +50,8 @@ export function mintEvents(log: Log, metrics: Metrics): MintEvents {
   };
 }
 
-export function sdsEvents(log: Log, metrics: Metrics): SdsEvents {
+export function sdsEvents({ log, metrics, clock }: WatchParts): SdsEvents {
+  const seldom = createSeldom(clock);
   const open = { ads: 0, 'per-name': 0 };
   const answers = { secret: 0, removal: 0 };
   metrics.beforeScrape(() => {
@@ -66,18 +73,36 @@ export function sdsEvents(log: Log, metrics: Metrics): SdsEvents {
     answered: ({ outcome, why, waitMs }) => {
       answers[outcome === 'removed' ? 'removal' : 'secret'] += 1;
       metrics.observe('leafgate_sds_answer_seconds', inSeconds(waitMs));
-      if (why === 'too-many-names') log.warn('the longest-held name was taken back: too many live names');
+      if (why !== 'too-many-names') return;
+      seldom(why, (leftOut) => log.warn('the longest-held name was taken back: too many live names', more(leftOut)));
     },
     rejected: ({ name, version, detail, wasFirst }) => {
       metrics.count('leafgate_sds_nacks_total');
-      log.error('Envoy rejected a secret', { host: name, version, detail, reason: wasFirst ? 'first' : 'update' });
+      const reason = wasFirst ? 'first' : 'update';
+      seldom(reason, (leftOut) =>
+        log.error('Envoy rejected a secret', { host: name, version, detail, reason, ...more(leftOut) }),
+      );
     },
     badRequest: (error) =>
-      log.warn('an SDS peer sent what cannot be served', { detail: error.message, code: error.code }),
+      seldom(error.code, (leftOut) =>
+        log.warn('an SDS peer sent what cannot be served', {
+          detail: error.message,
+          code: error.code,
+          ...more(leftOut),
+        }),
+      ),
     connectionOpened: () => log.debug('SDS connection opened'),
     connectionClosed: () => log.debug('SDS connection closed'),
-    connectionRefused: () => log.warn('an SDS connection was turned away: too many connections'),
+    connectionRefused: () =>
+      seldom('connection-refused', (leftOut) =>
+        log.warn('an SDS connection was turned away: too many connections', more(leftOut)),
+      ),
   };
+}
+
+/** how many lines of this kind were left out, where any were */
+function more(leftOut: number): LogFields {
+  return leftOut === 0 ? {} : { lost: leftOut };
 }
 
 function inSeconds(duration: DurationMs): number {

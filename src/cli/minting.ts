@@ -12,9 +12,9 @@ import type { Pool } from '../pool/pool-types.ts';
 import { createSdsServer, type SdsServer } from '../sds/sds-server.ts';
 import type { Quantities } from '../settings/read-settings.ts';
 import { mintEvents, sdsEvents } from './mint-wiring.ts';
-import type { EdgeParts } from './edge-parts.ts';
+import type { Surroundings } from './surroundings.ts';
 
-export type MintingParts = EdgeParts & {
+export type MintingParts = Surroundings & {
   readonly poolFile: string;
   readonly socketPath: string;
   readonly quantities: Quantities;
@@ -76,6 +76,7 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
 }
 
 function createServer({ mayMint, clock, quantities, log, metrics }: MintingParts, pool: () => Pool): SdsServer {
+  const watch = { log, metrics, clock };
   const minter = createMinter({
     pool,
     mayMint,
@@ -88,9 +89,9 @@ function createServer({ mayMint, clock, quantities, log, metrics }: MintingParts
       missBurst: quantities.mintBurst,
       answerDeadlineMs: quantities.answerDeadline,
     },
-    events: mintEvents(log, metrics),
+    events: mintEvents(watch),
   });
-  return createSdsServer({ minter, clock, settings: sdsSettings(quantities), events: sdsEvents(log, metrics) });
+  return createSdsServer({ minter, clock, settings: sdsSettings(quantities), events: sdsEvents(watch) });
 }
 
 function sdsSettings(quantities: Quantities): Parameters<typeof createSdsServer>[0]['settings'] {

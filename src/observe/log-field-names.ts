@@ -21,4 +21,6 @@ export type LogFieldName =
   | 'serial'
   | 'caId'
   | 'version'
+  /** how many lines of the same kind were left out before this one */
+  | 'lost'
   | 'signal';

@@ -70,6 +70,8 @@ function takeConnect(joining: Joining, line: AccessLogLine, now: EpochMs): reado
 }
 
 function takeListener(joining: Joining, line: AccessLogLine): readonly AccessRecord[] {
+  // of a tunnel that was forgotten nobody knows whether its requests were seen: better no record than one that blames
+  if (joining.tunnels.mayHaveForgotten(line.id)) return [];
   const tunnel = joining.tunnels.remember(line);
   const reason = explainListener(line);
   if (tunnel.hasRecord || reason === undefined) return [];

@@ -13,9 +13,9 @@ type Tunnel = {
 };
 
 export type TunnelLimits = {
-  /** Envoy itself accepts 8,000 connections */
+  /** a client may open many over one HTTP/2 connection, so that the oldest open one has to make room */
   readonly maxTunnels: number;
-  /** Envoy writes all lines of a tunnel within one flush of each other (1 s) */
+  /** Envoy writes all lines of a tunnel within one flush of each other (a second at most) */
   readonly graceMs: DurationMs;
 };
 
@@ -24,13 +24,17 @@ export interface TunnelTable {
   /** the tunnel of this line, made when it is the first */
   remember(line: AccessLogLine): Tunnel;
   end(tunnel: Tunnel, now: EpochMs): void;
+  /** whether an id that is not known could be one that had to make room */
+  mayHaveForgotten(id: string): boolean;
   /** forgets the tunnels whose time is over and returns those without a record */
   sweep(now: EpochMs): readonly Tunnel[];
 }
 
 export function createTunnelTable(limits: TunnelLimits, forgotten: () => void): TunnelTable {
   const tunnels = new Map<string, Tunnel>();
+  let hasForgotten = false;
   return {
+    mayHaveForgotten: (id) => hasForgotten && !tunnels.has(id),
     get: (id) => tunnels.get(id),
     remember: (line) => {
       const known = tunnels.get(line.id);
@@ -39,6 +43,7 @@ export function createTunnelTable(limits: TunnelLimits, forgotten: () => void): 
       tunnels.set(line.id, tunnel);
       if (tunnels.size > limits.maxTunnels) {
         forgetOldest(tunnels);
+        hasForgotten = true;
         forgotten();
       }
       return tunnel;

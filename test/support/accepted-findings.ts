@@ -8,7 +8,7 @@ const row = /^\| (\S+) +\| `([^`]+)` +\| ([^|]+?) +\| ([^|]{20,}) \|$/;
 
 export function readAcceptedFindings(): readonly AcceptedFinding[] {
   const lines = readFileSync(new URL('../../docs/leaf-findings.md', import.meta.url), 'utf8').split('\n');
-  const rows = lines.filter((line) => line.startsWith('| ') && !line.startsWith('| tool '));
+  const rows = lines.filter((line) => line.startsWith('| ') && !/^\| (?:tool |-)/.test(line));
   return rows.map((line) => {
     const [, tool, finding, on] = row.exec(line) ?? [];
     if (tool === undefined || finding === undefined || on === undefined) throw new Error(`no finding: ${line}`);

@@ -187,6 +187,14 @@ describe('bounds', () => {
     expect(joiner.take(intercepted({ id: 'c', client: null }), now)[0]?.client).toBe('10.0.0.1:c');
   });
 
+  test('the end of a tunnel that had to make room blames nobody', () => {
+    const joiner = createRecordJoiner({ lineLost: () => undefined }, { maxTunnels: 2, graceMs: millis(1000) });
+    joiner.take(opened({ id: 'a' }), now);
+    expect(joiner.take(intercepted({ id: 'a' }), now)).toHaveLength(1);
+    for (const id of ['b', 'c']) joiner.take(opened({ id }), now);
+    expect(joiner.take(inner({ id: 'a' }), now)).toEqual([]);
+  });
+
   test('a tunnel is forgotten when its time is over, not before', () => {
     const joiner = createRecordJoiner({ lineLost: () => undefined }, { maxTunnels: 9, graceMs: millis(1000) });
     joiner.take(opened(), now);

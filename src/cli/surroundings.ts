@@ -4,7 +4,7 @@ import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Closers } from './closers.ts';
 
-export type EdgeParts = {
+export type Surroundings = {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
