@@ -18,7 +18,7 @@ process.exit(await main());
 async function main(): Promise<number> {
   if (Number.parseInt(process.versions.node, 10) < oldestNode) {
     process.stderr.write(
-      `leafgate: this is Node ${process.versions.node}, and Node ${oldestNode} or newer is needed; in the repository, \`npm start\` and \`npm run leafgate --\` bring it\n`,
+      `leafgate: this is Node ${process.versions.node}, and Node ${oldestNode} or newer is needed; in the repository, \`npm start\` brings it\n`,
     );
     return environmentExitCode;
   }

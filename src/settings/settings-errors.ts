@@ -16,7 +16,7 @@ export const settingsErrors = errorSlice({
   },
   'setting-unknown': {
     message: '{setting} is no setting of leafgate',
-    remedy: 'unset it, or correct its name: leafgate --help lists every setting',
+    remedy: 'unset it, or correct its name: `leafgate up --help` lists every setting',
     exitCode,
   },
   'listen-unguarded': {
