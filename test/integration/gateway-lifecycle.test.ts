@@ -1,5 +1,6 @@
 // `leafgate up` from start to stop on a real Envoy: what it leaves on disk, what it prints, how it ends.
-import { readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
@@ -135,6 +136,22 @@ describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': en
     expect(metrics).toMatch(/leafgate_self_checks_total\{polarity="negative",ok="yes"\} 1/);
     expect(metrics).toMatch(/leafgate_envoy_up 1/);
     await gateway.stop();
+  });
+
+  test('is not ready while it drains, and offers itself to no new command', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    const idle = connect(gateway.proxyPort, '127.0.0.1');
+    idle.on('error', () => undefined);
+    await new Promise((done) => idle.once('connect', done));
+    gateway.process.signal('SIGTERM');
+    await gateway.process.waitForOutput(/stopping/);
+    const socket = join(gateway.state, 'gateway', 'health.sock');
+    const ask = ['-sS', '-w', ' %{http_code}', '--unix-socket', socket, 'http://x/readyz'];
+    const ready = await runCommand(curl, ask, { env: scrubbedEnvironment(temp.path) });
+    expect(ready.stdout).toMatch(/^not ready\n- stopping.*503$/s);
+    expect(existsSync(join(gateway.state, 'gateway.json'))).toBe(false);
+    idle.destroy();
+    expect((await gateway.process.exited).status).toBe(0);
   });
 
   test('works in a folder whose path is too long for a socket', async () => {

@@ -3,7 +3,14 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
-import { environment, mainScript, runLeafgate, startGatewayUnderTest } from '../support/gateway-under-test.ts';
+import {
+  childrenOf,
+  commandLine,
+  environment,
+  mainScript,
+  runLeafgate,
+  startGatewayUnderTest,
+} from '../support/gateway-under-test.ts';
 import { startProcess } from '../support/run-command.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 
@@ -61,6 +68,20 @@ describeWithTools('leafgate run', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': e
     child.signal('SIGTERM');
     expect((await child.exited).status).toBe(5);
     expect(child.stdout()).toBe('ready\ntold\n');
+  });
+
+  test('ends the command when its gateway ends, and says why', async () => {
+    const args = [mainScript, 'run', '--state', temp.file('state'), '--', 'sh', '-c'];
+    const child = startProcess(process.execPath, [...args, 'echo pid $$; exec sleep 300'], {
+      env: environment({ envoy, temp }),
+    });
+    const [, pid = ''] = await child.waitForOutput(/pid (\d+)/, 60_000);
+    for (const envoyPid of childrenOf(child.pid).filter((candidate) => commandLine(candidate).includes('/envoy'))) {
+      process.kill(envoyPid, 'SIGKILL');
+    }
+    expect((await child.exited).status).toBe(1);
+    expect(child.stderr()).toMatch(/\[envoy-ended\]/);
+    expect(commandLine(Number(pid))).toBe('');
   });
 
   test('goes through a running gateway of the same state folder, and says so when options would be ignored', async () => {

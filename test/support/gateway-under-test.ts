@@ -51,7 +51,6 @@ export async function startGatewayUnderTest(options: GatewayUnderTestOptions): P
     records,
     recordOf: (what, fits) => waitFor(`a record of ${what}`, () => records().find(fits)),
     stop: async () => {
-      child.signal('SIGTERM');
       await child.stop(15_000);
     },
   };
@@ -81,7 +80,19 @@ function processIds(): readonly number[] {
   return readdirSync('/proc').map(Number).filter(Number.isInteger);
 }
 
-function commandLine(pid: number): string {
+/** the direct children of a process */
+export function childrenOf(parent: number): readonly number[] {
+  return processIds().filter((pid) => {
+    try {
+      return new RegExp(`^PPid:\\s+${parent}$`, 'm').test(readFileSync(`/proc/${pid}/status`, 'latin1'));
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** empty when the process is gone */
+export function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
   } catch {

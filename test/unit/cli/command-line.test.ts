@@ -32,6 +32,12 @@ describe('a wrong call gets one line that says what is wrong and what to do', ()
     [['sds', '--pool', 'p', ...nobody], {}, /nothing says which names may be minted/],
     [['sds', '--pool', 'p', ...nobody, '--allow-any', '--allow', 'a.test'], {}, /exclude each other/],
     [['sds', '--pool', 'p', '--listen', '127.0.0.1:1', '--allow-any'], {}, /not a unix socket/],
+    [
+      ['sds', '--pool', 'p', ...nobody, '--allow-any', '--metrics', '0.0.0.0:9'],
+      {},
+      /can be reached from other machines/,
+    ],
+    [['up', '--metrics', 'nonsense'], {}, /--metrics is "nonsense"/],
     [['pool', 'create'], {}, /--out <FILE>.*see `leafgate pool create --help`/],
     [['pool', 'create', '--out', 'x', '--key-kind', 'DSA'], {}, /Allowed choices are P-256/],
     [['probe', 'check', 'http://a.test/'], {}, /https/],
@@ -62,6 +68,24 @@ describe('a wrong call gets one line that says what is wrong and what to do', ()
       'ok.test',
     ]);
     expect(stderr.trim().split('\n')).toHaveLength(2);
+  });
+
+  test('all faults of an sds call are told before anything is started', async () => {
+    const args = [
+      'sds',
+      '--pool',
+      'p',
+      '--listen',
+      '1.2.3.4:1',
+      '--allow',
+      'a..b',
+      '--leaf-ttl',
+      '1s',
+      '--metrics',
+      'x',
+    ];
+    const { stderr } = await call(args);
+    expect(stderr.trim().split('\n')).toHaveLength(4);
   });
 
   test('a stack trace is shown with --verbose only', async () => {
