@@ -1,4 +1,4 @@
-// `npm run bench [-- --quick] [--rounds N] [--contenders a,b] [--sections sds,memory,handshakes]`: figures of leafgate's
+// `npm run bench [-- --quick] [--rounds N] [--contenders a,b] [--sections sds,memory,handshakes,leaf]`: figures of leafgate's
 // SDS server beside plain Go's, interleaved, as ratios inside each round. Prints a markdown table; exits 0 whatever it
 // says, since a shared machine is no judge.
 import { parseArgs } from 'node:util';
@@ -6,6 +6,7 @@ import { createTempFolder } from '../support/temp-folder.ts';
 import { buildProduct, contenderNames, createBenchAuthority } from './contenders.ts';
 import type { ContenderName } from './contenders.ts';
 import { benchHandshakes } from './bench-handshakes.ts';
+import { benchLeaf } from './bench-leaf.ts';
 import { benchMemory } from './bench-memory.ts';
 import { benchSds } from './bench-sds.ts';
 import type { BenchPlan } from './bench-plan.ts';
@@ -36,7 +37,8 @@ const plan: BenchPlan = {
 };
 
 const figures: Figure[] = [];
-for (const name of chosen<SectionName>(values.sections, ['sds', 'memory', 'handshakes'])) {
+const asked = values.sections?.replace(/,?leaf/, '');
+for (const name of asked === '' ? [] : chosen<SectionName>(asked, ['sds', 'memory', 'handshakes'])) {
   figures.push(...(await sections[name](plan)));
 }
 const missed = figures.filter((figure) => verdictOf(figure) === 'miss').map(({ title }) => title);
@@ -44,6 +46,7 @@ console.log(
   `${plan.rounds} interleaved rounds${values.quick ? ', quick' : ''}, medians; Node ${process.versions.node}\n`,
 );
 console.log(renderTable(figures));
+if (values.sections === undefined || values.sections.includes('leaf')) console.log(`\n${benchLeaf()}`);
 const judged = figures.some((figure) => ['pass', 'miss'].includes(verdictOf(figure) ?? ''));
 console.log(
   !judged ? '\nnothing was judged' : missed.length === 0 ? '\nall expectations met' : `\nmissed: ${missed.join('; ')}`,
