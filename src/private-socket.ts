@@ -60,6 +60,8 @@ export async function listenPrivately(server: Server, path: string): Promise<voi
     try {
       server.listen(path, () => {
         server.off('error', failed);
+        // one connection that could not be accepted must not end the process
+        server.on('error', () => undefined);
         resolve();
       });
     } finally {

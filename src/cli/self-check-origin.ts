@@ -1,15 +1,14 @@
 // The built-in origin of the self-check: a TLS server on a unix socket whose CA lives only as long as this process and
 // is trusted by one Envoy cluster alone, so that a self-check needs no network and proves the whole chain.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { Server } from 'node:https';
 import type { Clock } from '../clock.ts';
 import { days, minus, minutes, plus } from '../clock.ts';
 import type { HostName } from '../names/name-types.ts';
 import { createCa } from '../x509/create-ca.ts';
 import { createLeafKey } from '../x509/leaf-key.ts';
 import { createLeafTemplate, encodeLeaf } from '../x509/leaf-template.ts';
+import { listenPrivately } from '../private-socket.ts';
 import { encodeCertificatesPem, encodePem } from '../x509/pem.ts';
 import { createSerial } from '../x509/serial.ts';
 import { signLeafSync } from '../x509/sign-leaf.ts';
@@ -31,15 +30,13 @@ const lifetime = days(365);
 export async function startSelfCheckOrigin(options: SelfCheckOriginOptions): Promise<SelfCheckOrigin> {
   const { certificatePem, keyPem, caPem } = issueOwnCertificate(options.host, options.clock);
   writeFileAtomically(options.caFile, caPem, 0o600);
-  rmSync(options.socketPath, { force: true });
   const server = createServer(
     { cert: certificatePem, key: Buffer.from(keyPem), minVersion: 'TLSv1.3' },
     (_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('leafgate self-check\n');
     },
   );
-  await listenOn(server, options.socketPath);
-  chmodSync(options.socketPath, 0o600);
+  await listenPrivately(server, options.socketPath);
   return {
     close: () =>
       new Promise((done) => {
@@ -74,14 +71,4 @@ function issueOwnCertificate(
     keyPem: key.privateKeyPem.reveal(),
     caPem: encodeCertificatesPem([ca.certificate]),
   };
-}
-
-function listenOn(server: Server, path: string): Promise<void> {
-  return new Promise((done, failed) => {
-    server.once('error', failed);
-    server.listen(path, () => {
-      server.off('error', failed);
-      done();
-    });
-  });
 }
