@@ -2,6 +2,11 @@
 import { errorSlice, exitCodes } from '../errors.ts';
 
 export const cliErrors = errorSlice({
+  'state-folder-unknown': {
+    message: 'there is no place for the state folder: {detail}',
+    remedy: 'give one with --state DIR',
+    exitCode: exitCodes.usage,
+  },
   'state-folder-unusable': {
     message: 'the state folder {folder} cannot be used: {detail}',
     remedy: 'give another folder with --state, or make it yours and writable',
@@ -47,6 +52,16 @@ export const cliErrors = errorSlice({
   'mint-choice-twice': {
     message: '--allow and --allow-any exclude each other',
     remedy: 'give one of them',
+    exitCode: exitCodes.usage,
+  },
+  'probe-no-gateway': {
+    message: 'no gateway runs on the state folder {folder}, and no other was named',
+    remedy: 'start `leafgate up`, give the gateway with --proxy URL, or give --no-proxy to connect without one',
+    exitCode: exitCodes.usage,
+  },
+  'probe-listen-unguarded': {
+    message: '--listen {value} lets other machines make this one fetch',
+    remedy: 'listen on 127.0.0.1, or name the host that callers use with --allow-host, as for a Service',
     exitCode: exitCodes.usage,
   },
   'metrics-not-local': {

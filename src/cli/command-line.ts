@@ -82,7 +82,7 @@ function reportFailure(error: unknown, context: CommandContext, command: string)
 }
 
 function usageError(error: CommanderError, command: string): LeafgateError {
-  if (error.code === 'commander.help') return cliErrors.error('usage', { detail: 'no command was given', command: '' });
+  if (error.code === 'commander.help') return cliErrors.error('usage', { detail: 'no command was given', command });
   const detail = error.message.replace(/^error: /, '').replace(/\s+/g, ' ');
   return cliErrors.error('usage', { detail, command }, error);
 }

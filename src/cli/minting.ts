@@ -1,5 +1,6 @@
 // The minting half, which `up`, `run` and `sds` share: a followed pool, a minter and an SDS server on a socket.
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { between, type Clock } from '../clock.ts';
 import type { Health } from '../observe/health-server.ts';
 import { createMinter } from '../mint/create-minter.ts';
@@ -71,7 +72,10 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
   return {
     server,
     pool: () => follower.current(),
-    readiness: () => mintingReadiness(follower.current(), trouble, clock),
+    readiness: () =>
+      existsSync(parts.socketPath)
+        ? mintingReadiness(follower.current(), trouble, clock)
+        : { isOk: false, reasons: [`the socket ${parts.socketPath} is gone: restart`] },
   };
 }
 

@@ -10,6 +10,7 @@ import { parsePool, verifyPool } from '../pool/parse-pool.ts';
 import { readPoolFile } from '../pool/read-pool-file.ts';
 import { writeNewPoolFile } from '../pool/write-pool-file.ts';
 import type { CaKeyKind } from '../x509/create-ca.ts';
+import { encodeCertificatesPem } from '../x509/pem.ts';
 import type { CommandContext } from './command-context.ts';
 import { errorLine } from './print-error.ts';
 
@@ -28,6 +29,12 @@ export async function inspectPoolFile(file: string, values: ReadValues, context:
   const pool = parsePool(await readPoolFile(file), termsFor(file, context, true));
   const description = describePool(pool, context.io.clock.now());
   context.io.stdout(values.json === true ? `${JSON.stringify(description)}\n` : poolText(description));
+}
+
+/** The public half, for whoever shall trust it. */
+export async function printAnchors(file: string, context: CommandContext): Promise<void> {
+  const pool = parsePool(await readPoolFile(file), termsFor(file, context, true));
+  context.io.stdout(encodeCertificatesPem(pool.cas.map((ca) => ca.anchor)));
 }
 
 export async function verifyPoolFile(file: string, values: ReadValues, context: CommandContext): Promise<void> {

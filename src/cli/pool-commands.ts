@@ -1,4 +1,4 @@
-// `leafgate pool create | inspect | verify`: their options. What they do is loaded when one is called.
+// `leafgate pool create | inspect | anchors | verify`: their options. What they do is loaded when one is called.
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { CommandContext } from './command-context.ts';
@@ -30,6 +30,14 @@ export function addPoolCommands(program: Command, context: CommandContext): void
     .action(async (file: string, values: ReadValues) => {
       const { inspectPoolFile } = await import('./pool-call.ts');
       await inspectPoolFile(file, values, context);
+    });
+  pool
+    .command('anchors')
+    .description('prints the public CA certificates of a pool as PEM, for clients that shall trust them')
+    .argument('<FILE>')
+    .action(async (file: string) => {
+      const { printAnchors } = await import('./pool-call.ts');
+      await printAnchors(file, context);
     });
   pool
     .command('verify')

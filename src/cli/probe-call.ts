@@ -6,10 +6,12 @@ import { checkPairs, type PairVerdict } from '../probe/check-pair.ts';
 import { prepareCheck, prepareServe, type PreparedProbe, type ProbeRequest } from '../probe/prepare-check.ts';
 import { startProbeServer } from '../probe/probe-server.ts';
 import { trustFilePaths } from '../projection/trust-files.ts';
-import { parseListenAddress } from '../settings/parse-listen.ts';
+import type { ListenAddress } from '../settings/gateway-spec.ts';
+import { isLoopback, parseListenAddress } from '../settings/parse-listen.ts';
 import { isSwitchedOn, readQuantities } from '../settings/read-settings.ts';
 import { switchSettings } from '../settings/text-settings.ts';
 import { createTrustRegistry, type TrustRegistry } from '../transport/trust-registry.ts';
+import { cliErrors } from './cli-errors.ts';
 import type { CommandContext } from './command-context.ts';
 import { gatewayTrustDir } from './gateway-folder.ts';
 import { signalHeard } from './stop-signals.ts';
@@ -78,7 +80,7 @@ export async function serveProbe(listen: string, call: ProbeCall): Promise<void>
   const registry = createTrustRegistry({ clock: context.io.clock, settings: { maxConnections } });
   try {
     const server = await startProbeServer({
-      listen: parseListenAddress(listen),
+      listen: guardedListen(listen, values.allowHost ?? []),
       ...{ registry, log, clock: context.io.clock },
       bundleFile: prepared.bundleFile,
       systemFile: prepared.systemFile,
@@ -93,6 +95,13 @@ export async function serveProbe(listen: string, call: ProbeCall): Promise<void>
   }
 }
 
+/** @throws probe-listen-unguarded: with `dial` a probe is a port scanner for whoever reaches it */
+function guardedListen(text: string, allowedHosts: readonly string[]): ListenAddress {
+  const listen = parseListenAddress(text);
+  if (isLoopback(listen.address) || allowedHosts.length > 0) return listen;
+  throw cliErrors.error('probe-listen-unguarded', { value: text });
+}
+
 function requestFor({ values, context }: ProbeCall): ProbeRequest {
   const { env, clock } = context.io;
   const state = knownState(stateFolderPath(values.state ?? env['LEAFGATE_STATE'], env));
@@ -100,14 +109,16 @@ function requestFor({ values, context }: ProbeCall): ProbeRequest {
   const proxy =
     values.proxy === false
       ? undefined
-      : (values.proxy ?? running?.proxyUrl ?? env['HTTPS_PROXY'] ?? env['https_proxy']);
+      : (values.proxy ?? running?.proxyUrl ?? env['HTTPS_PROXY'] ?? env['https_proxy'] ?? '');
+  // going direct in silence would judge another way than the one that was meant
+  if (proxy === '') throw cliErrors.error('probe-no-gateway', { folder: state.folder });
   return {
     defaultCaFile: running?.caFile ?? trustFilePaths(gatewayTrustDir(state.gatewayDir)).caFile,
     now: clock.now(),
     ...(values.ca === undefined ? {} : { caFile: values.ca }),
     ...(values.serverName === undefined ? {} : { serverName: values.serverName }),
     ...(values.systemRoots === undefined ? {} : { systemRootsFile: values.systemRoots }),
-    ...(proxy === undefined || proxy === '' ? {} : { proxy }),
+    ...(proxy === undefined ? {} : { proxy }),
     ...(values.dial === undefined ? {} : { dial: values.dial }),
   };
 }

@@ -64,7 +64,7 @@ async function runUntilSignal({ state, options, context, signal }: UpSession): P
     async (gateway, ended) => {
       const { proxyUrl, trust } = gateway;
       writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust });
-      context.say(banner(gateway));
+      context.say(banner(gateway, commandFor(state, context)));
       await Promise.race([signal, ended]);
       // a command that starts now must not come through a gateway that is going
       removeGatewayNote(state);
@@ -84,7 +84,14 @@ function recordText(record: AccessRecord, json: boolean): string {
   return json ? JSON.stringify(record) : formatRecordLine(record);
 }
 
-function banner({ proxyUrl, trust, minting }: Gateway): string {
+/** how this person calls leafgate for the gateway of this state folder */
+function commandFor({ folder }: StateFolder, { io }: CommandContext): string {
+  const name = io.env['npm_lifecycle_event'] === undefined ? 'leafgate' : 'npm run -s leafgate --';
+  const isDefault = folder === stateFolderPath(undefined, io.env);
+  return `${name} run${isDefault ? '' : ` --state ${folder}`} --`;
+}
+
+function banner({ proxyUrl, trust, minting }: Gateway, run: string): string {
   const { signer } = minting.pool();
   const until = new Date(signer.notAfter).toISOString().slice(0, 10);
   return [
@@ -93,6 +100,6 @@ function banner({ proxyUrl, trust, minting }: Gateway): string {
     `  trust  ${trust.caFile} (the CA alone)`,
     `         ${trust.mergedFile} (with the system's roots)`,
     `  check  with these files a request succeeds, with the system's roots it fails: both shown`,
-    `  try    leafgate run -- curl https://example.com/`,
+    `  try    ${run} curl https://example.com/`,
   ].join('\n');
 }

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { millis } from '../clock.ts';
@@ -34,10 +34,12 @@ type Environment = { readonly [name: string]: string | undefined };
 
 /** `--state`, else `$XDG_STATE_HOME/leafgate`, else `~/.local/state/leafgate` (XDG Base Directory Specification). */
 export function stateFolderPath(option: string | undefined, env: Environment): string {
+  if (option === '') throw cliErrors.error('state-folder-unknown', { detail: '--state is empty' });
   if (option !== undefined) return resolve(option);
   const stateHome = env['XDG_STATE_HOME'];
-  const base = stateHome !== undefined && stateHome.startsWith('/') ? stateHome : join(homedir(), '.local', 'state');
-  return join(base, 'leafgate');
+  if (stateHome !== undefined && isAbsolute(stateHome)) return join(stateHome, 'leafgate');
+  if (!isAbsolute(homedir())) throw cliErrors.error('state-folder-unknown', { detail: 'HOME is not a folder' });
+  return join(homedir(), '.local', 'state', 'leafgate');
 }
 
 export type OpenedState = { readonly state: StateFolder; readonly poolCreated: boolean };

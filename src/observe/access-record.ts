@@ -21,6 +21,7 @@ export type AccessRecord = {
   readonly client: string;
   readonly host: string;
   readonly port?: number;
+  /** what happened to it: `deny` also where a rule would have let it through and a guard did not */
   readonly decision: Verdict;
   /** the rule that decided; `default` when none did */
   readonly rule: string;

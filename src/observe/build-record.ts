@@ -58,7 +58,9 @@ function decisionOf(
 ): { decision: Verdict; rule: string } {
   const refusing = reason?.code === 'policy' ? refusingRule(line) : undefined;
   const [verdict = '', ...name] = (refusing ?? line.text.rule ?? opening.text.rule ?? '').split(':');
-  const decision = isVerdict(verdict) ? verdict : 'deny';
+  // a rule may say intercept and a guard still refuse: what counts is whether the request was let through
+  const wasLetThrough = outcomeOf(reason) !== 'refused' && isVerdict(verdict);
+  const decision = wasLetThrough ? verdict : 'deny';
   return { decision, rule: name.join(':') || 'default' };
 }
 

@@ -11,7 +11,7 @@ export function formatRecordLine(record: AccessRecord): string {
   const columns = [
     localTime(record.time),
     record.client.padEnd(widths.client),
-    shownDecision(record).padEnd(widths.decision),
+    record.decision.padEnd(widths.decision),
     (record.leaf ?? '-').padEnd(widths.leaf),
     shownProtocol(record).padEnd(widths.protocol),
     (record.status === undefined || record.status === 0 ? '-' : String(record.status)).padStart(widths.status),
@@ -26,11 +26,6 @@ export function formatRecordLine(record: AccessRecord): string {
 function localTime(time: string): string {
   const at = new Date(time);
   return Number.isNaN(at.getTime()) ? time.slice(0, 8).padEnd(8) : at.toTimeString().slice(0, 8);
-}
-
-function shownDecision(record: AccessRecord): string {
-  // an intercepted request that a guard refused was not let through, whatever its rule says
-  return record.outcome === 'refused' ? 'deny' : record.decision;
 }
 
 const shortProtocols: Readonly<Record<string, string>> = {

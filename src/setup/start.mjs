@@ -1,5 +1,5 @@
-// `npm start [-- OPTIONS]`: from a fresh clone to a running gateway. Installs the locked packages when they are not
-// there, then runs `leafgate up OPTIONS` under the Node 24 that came with them.
+// `npm start [-- OPTIONS]` and `npm run leafgate -- ARGUMENTS`: from a fresh clone to a running command. Installs the locked
+// packages when they are not there, then runs `leafgate ARGUMENTS` under the Node 24 that came with them.
 import { join } from 'node:path';
 import { prepare, root } from './prepare.mjs';
 import { runChild } from './run-child.mjs';
@@ -8,4 +8,4 @@ const node = prepare();
 // a small young generation halves what a live name costs, and CPU does not notice (measured); docs/envoy.md says it to others
 const nodeFlags = ['--max-semi-space-size=4'];
 
-process.exitCode = await runChild(node, [...nodeFlags, join(root, 'src', 'main.ts'), 'up', ...process.argv.slice(2)]);
+process.exitCode = await runChild(node, [...nodeFlags, join(root, 'src', 'main.ts'), ...process.argv.slice(2)]);

@@ -123,7 +123,7 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
     const answer = await curlThrough('-w', '%{http_code}', 'http://127.0.0.2:1/');
     expect(answer.stdout).toMatch(/"error":"destination_denied".*403$/s);
     const record = await gateway.recordOf('the refusal', ({ host }) => host === '127.0.0.2');
-    expect(record).toMatchObject({ outcome: 'refused', reason: { code: 'destination-denied' } });
+    expect(record).toMatchObject({ decision: 'deny', outcome: 'refused', reason: { code: 'destination-denied' } });
   });
 
   test.each([

@@ -40,7 +40,15 @@ describe('a wrong call gets one line that says what is wrong and what to do', ()
     [['up', '--metrics', 'nonsense'], {}, /--metrics is "nonsense"/],
     [['pool', 'create'], {}, /--out <FILE>.*see `leafgate pool create --help`/],
     [['pool', 'create', '--out', 'x', '--key-kind', 'DSA'], {}, /Allowed choices are P-256/],
-    [['probe', 'check', 'http://a.test/'], {}, /https/],
+    [['probe', 'check', 'http://a.test/', '--no-proxy'], {}, /https/],
+    [['probe', 'check', 'https://a.test/'], {}, /no gateway runs on the state folder/],
+    [
+      ['probe', 'serve', '--no-proxy', '--listen', '0.0.0.0:0', '--ca', '/etc/ssl/certs/ca-certificates.crt'],
+      {},
+      /--allow-host/,
+    ],
+    [['up', '--state', ''], {}, /--state is empty/],
+    [['pool'], {}, /no command was given; see `leafgate pool --help`/],
   ])('leafgate %j', async (args, env, expected) => {
     const { exitCode, stdout, stderr } = await call(args, env);
     expect(stderr).toMatch(expected);
@@ -144,6 +152,14 @@ describe('leafgate pool', () => {
     expect(typeof key === 'string' && key.length > 100).toBe(true);
     expect(made.stdout + seen.stdout).not.toContain(key);
     expect(JSON.parse(seen.stdout)).toMatchObject({ cas: [{ isActive: true, key: 'P-256' }], faults: [] });
+  });
+
+  test('anchors prints what clients shall trust, and no key', async () => {
+    const out = temp.file('pool.json');
+    await call(['pool', 'create', '--out', out]);
+    const { stdout, exitCode } = await call(['pool', 'anchors', out]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^-----BEGIN CERTIFICATE-----\n[^-]+-----END CERTIFICATE-----\n$/);
   });
 
   test('verify names every fault at once and exits with 4', async () => {

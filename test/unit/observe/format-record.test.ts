@@ -84,8 +84,8 @@ describe('formatRecordLine', () => {
       '127.0.0.1:36060        relay      -       -          -    61.3 s  TCP [2001:db8::1]:8443',
     ],
     [
-      'an intercepted request that a guard refused',
-      { outcome: 'refused', status: 403 },
+      'a request that a guard refused',
+      { decision: 'deny', outcome: 'refused', status: 403 },
       '127.0.0.1:36060        deny       minted  h2→h1    403     34 ms  GET api.example.com/v1/x',
     ],
     [

@@ -1,0 +1,36 @@
+// The commands of the README as npm runs them: npm signals only its own child, and nothing may be left behind by that.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWithTools } from '../support/describe-with-tools.ts';
+import { environment, processesOf } from '../support/gateway-under-test.ts';
+import { startProcess } from '../support/run-command.ts';
+import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const root = new URL('../..', import.meta.url).pathname;
+
+describeWithTools('npm', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
+  let temp: TempFolder;
+  beforeAll(() => {
+    temp = createTempFolder();
+  });
+  afterAll(() => temp.remove());
+
+  const npm = (...args: readonly string[]) =>
+    startProcess('npm', args, { env: environment({ envoy, temp }), cwd: root });
+
+  test('start ends the gateway with it, and names a command that works in a checkout', async () => {
+    const state = temp.file('state');
+    const child = npm('start', '--', '--listen', '127.0.0.1:0', '--state', state);
+    await child.waitForOutput(/gateway on http/, 60_000);
+    await child.waitForOutput(/try {4}npm run -s leafgate -- run --state \S+ -- curl/);
+    child.signal('SIGTERM');
+    await child.exited;
+    await waitFor('everything to have ended', () => processesOf(state).length === 0);
+  });
+
+  test('run leafgate passes on arguments and the exit code', async () => {
+    const child = npm('run', '-s', 'leafgate', '--', 'pool', 'inspect', '/nowhere/pool.json');
+    expect((await child.exited).status).toBe(2);
+    expect(child.stderr()).toMatch(/^leafgate: .*\[pool-file-unreadable\]\n$/);
+  });
+});
