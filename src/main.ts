@@ -29,6 +29,7 @@ async function main(): Promise<number> {
   ]);
   const io = standardIo(process, systemClock);
   const exitCode = await runCommandLine(process.argv.slice(2), io);
-  await io.flush();
+  // with output that nobody takes, exit handlers would wait for its reader for ever
+  if (!(await io.flush())) process.kill(process.pid, 'SIGKILL');
   return exitCode;
 }

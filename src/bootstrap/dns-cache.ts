@@ -26,6 +26,13 @@ const guardedRanges = [
   'fc00::/7',
   'fe80::/10',
   'ff00::/8',
+  // forms that carry an IPv4 address, and site-local of old: SIIT, Teredo, 6to4 (RFC 2765, 4380, 3056, 3879)
+  '::ffff:0:0:0/96',
+  '2001::/32',
+  '2002::/16',
+  'fec0::/10',
+  // metadata and DHCP of Azure, a public address
+  '168.63.129.16/32',
 ] as const;
 
 /** The guarded ranges with the exceptions cut out: Envoy's address matcher has no "except". */
@@ -44,7 +51,7 @@ export function dnsCache(spec: Pick<GatewaySpec, 'allowDestinations' | 'dnsServe
     max_hosts: 20_000,
     dns_refresh_rate: '30s',
     dns_min_refresh_rate: '5s',
-    host_ttl: '300s',
+    host_ttl: '60s',
     dns_query_timeout: '3s',
     dns_cache_circuit_breaker: { max_pending_requests: 4096 },
     typed_dns_resolver_config: resolver(spec.dnsServers),

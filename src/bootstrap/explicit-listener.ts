@@ -42,7 +42,7 @@ function explicitConnectionManager(plan: Plan): JsonObject {
     ],
     virtualHosts: [
       selfCheckRefusal(selfCheck.host, [connectRoute]),
-      virtualHost('all', ['*'], [connectRoute, routeTo(clusterNames.originClear)]),
+      virtualHost('all', ['*'], [connectRoute, noClearHttps, routeTo(clusterNames.originClear)]),
     ],
     fields: {
       // `openssl s_client -proxy` speaks HTTP/1.0
@@ -54,6 +54,12 @@ function explicitConnectionManager(plan: Plan): JsonObject {
     },
   });
 }
+
+/** over HTTP/2 a client may ask for an https URL without a CONNECT: what it wants encrypted must not leave in clear */
+const noClearHttps: JsonObject = {
+  match: { prefix: '/', headers: [{ name: ':scheme', string_match: { exact: 'https' } }] },
+  direct_response: { status: 421 },
+};
 
 const connectRoute: JsonObject = {
   match: { connect_matcher: {} },

@@ -1,5 +1,6 @@
 // What all HTTP legs share: one connection manager with the limits and the local replies, the filters in their order,
 // and routes that leave nothing of the gateway in a request.
+import { errorHeader, ruleHeader } from '../settings/gateway-answers.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { extension, type JsonObject } from './json.ts';
 import { http2Limits, idleTimeout, maxHeaderCount, maxRequestHeadersKb, requestHeadersTimeout } from './limits.ts';
@@ -37,7 +38,12 @@ export function httpConnectionManager(plan: Plan, leg: HttpLeg): JsonObject {
     access_log: leg.accessLogs,
     local_reply_config: localReplies,
     http_filters: [...leg.filters, forwardProxyFilter(plan.dnsCache), routerFilter],
-    route_config: { virtual_hosts: leg.virtualHosts, request_headers_to_remove: headersOfEnvoy },
+    route_config: {
+      virtual_hosts: leg.virtualHosts,
+      request_headers_to_remove: headersOfEnvoy,
+      // only the gateway itself may say that it refused
+      response_headers_to_remove: [errorHeader, ruleHeader],
+    },
   });
 }
 
@@ -75,6 +81,9 @@ const headersOfEnvoy = [
   'x-envoy-internal',
   'x-envoy-external-address',
   'x-envoy-expected-rq-timeout-ms',
+  // a client's word to this proxy is none of the origin's business (RFC 9110 11.7.2)
+  'proxy-authorization',
+  'proxy-connection',
 ] as const;
 
 const routerFilter = extension('envoy.filters.http.router', 'envoy.extensions.filters.http.router.v3.Router', {

@@ -27,7 +27,9 @@ const isTrue: JsonObject = { key: stateKeys.isOwnAddress, string_match: { exact:
 
 function hostTest(listen: IpAddress, ownAddresses: readonly IpAddress[]): string {
   const dialled = `string(filter_state['${dynamicHost}'])`;
-  const texts = [listen, ...ownAddresses].map((address) => `'${isIpv6(address) ? `[${address.text}]` : address.text}'`);
+  const addresses = [listen, ...ownAddresses].map((address) => (isIpv6(address) ? `[${address.text}]` : address.text));
+  // names that every machine has for itself (RFC 6761 6.3; Debian's hosts file)
+  const texts = [...addresses, 'localhost', 'ip6-localhost', 'ip6-loopback'].map((text) => `'${text}'`);
   const isListed = `${dialled} in [${texts.join(', ')}]`;
   // who listens on every address is reached at all of 127.0.0.0/8
   return listen.text === '0.0.0.0' ? `${isListed} || ${dialled}.startsWith('127.')` : isListed;

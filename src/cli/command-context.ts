@@ -13,8 +13,8 @@ export type Io = {
   readonly isTerminal: boolean;
   /** lines that no reader took */
   readonly linesLost: () => number;
-  /** resolves when all that was printed has left the process */
-  readonly flush: () => Promise<void>;
+  /** resolves when all that was printed has left the process; false when its reader took nothing for too long */
+  readonly flush: () => Promise<boolean>;
   /** calls `heard` for each SIGINT, SIGTERM or SIGHUP until the returned function is called */
   readonly onSignal: (heard: (signal: NodeJS.Signals) => void) => () => void;
 };

@@ -20,8 +20,8 @@ export type RecordsParts = Surroundings & {
 export const recordFlushMs = 200;
 const pollMs = millis(100);
 const sweepMs = millis(1_000);
-/** a URL of 8 KB and 96 KB of headers never come to this: only host, path and reasons are logged */
-const maxLineBytes = 64 * 1024;
+/** the names of an origin's certificate stand in the reason twice, and there may be thousands */
+const maxLineBytes = 1024 * 1024;
 /** two of them at most, about 60,000 requests each */
 const rotateAtBytes = 64 * 1024 * 1024;
 
@@ -70,7 +70,8 @@ function stopper({ follower, clock, sweep }: Sweeping): () => Promise<void> {
 }
 
 function showRecord(record: AccessRecord, { metrics, onRecord }: RecordsParts): void {
-  if (record.host === selfCheckHost) return;
+  // a client that only writes this name into its Host header is refused, and that is shown
+  if (record.host === selfCheckHost && record.outcome !== 'refused') return;
   metrics.count('leafgate_records_total', { decision: record.decision, outcome: record.outcome });
   onRecord(record);
 }

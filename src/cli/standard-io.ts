@@ -21,7 +21,8 @@ export function standardIo(host: NodeJS.Process, clock: Clock): Io {
     isTerminal: host.stdin.isTTY,
     linesLost: () => out.lost() + err.lost(),
     flush: async () => {
-      await Promise.all([out.flush(flushDeadlineMs), err.flush(flushDeadlineMs)]);
+      const written = await Promise.all([out.flush(flushDeadlineMs), err.flush(flushDeadlineMs)]);
+      return written.every(Boolean);
     },
     onSignal: (heard) => {
       for (const signal of signals) host.on(signal, heard);

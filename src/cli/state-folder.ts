@@ -77,7 +77,7 @@ function makePrivateFolder(folder: string): void {
     const mode = statSync(folder).mode & 0o777;
     if (isOurs(folder)) {
       if ((mode & 0o077) !== 0) throw cliErrors.error('state-folder-open', { folder, mode: mode.toString(8) });
-    } else if (readdirSync(folder).some((name) => !name.startsWith('setup.lock'))) {
+    } else if (readdirSync(folder).some((name) => !isOfFirstStart(name))) {
       throw cliErrors.error('state-folder-unusable', { folder, detail: 'it has files that leafgate did not write' });
     } else {
       chmodSync(folder, 0o700);
@@ -85,6 +85,11 @@ function makePrivateFolder(folder: string): void {
   } catch (error) {
     throw unusable(folder, error);
   }
+}
+
+/** what a first start that was killed leaves: its lock, and a pool that never got its name */
+function isOfFirstStart(name: string): boolean {
+  return name.startsWith('setup.lock') || name.startsWith('pool.json.');
 }
 
 function isOurs(folder: string): boolean {

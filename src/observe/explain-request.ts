@@ -36,6 +36,9 @@ function refusal(line: AccessLogLine): RecordReason | undefined {
   if (rule === namesRule) return { code: 'name-mismatch', words: namesThatDiffer(line) };
   if (rule === ownAddressRule) return { code: 'destination-denied', words: wouldAskItself };
   if (rule !== undefined) return { code: 'policy', words: `refused by rule ${rule.replace(/^deny:/, '')}` };
+  if (/dns_cache_overflow/.test(everyDetail(line))) {
+    return { code: 'overload', words: 'the gateway remembers too many names just now' };
+  }
   if (!/address_denied/.test(everyDetail(line))) return undefined;
   const words = 'the host has only addresses that are closed to clients; open one with --allow-destination';
   return { code: 'destination-denied', words };

@@ -35,7 +35,7 @@ const maxHeaderBytes = 8 * 1024;
 
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createServer(
-    { maxHeaderSize: maxHeaderBytes, requestTimeout: requestTimeoutMs },
+    { maxHeaderSize: maxHeaderBytes, requestTimeout: requestTimeoutMs, connectionsCheckingInterval: 1_000 },
     (request, response) => {
       void answer(request, options).then((reply) => send(request, response, reply));
     },

@@ -7,8 +7,8 @@ export interface LineWriter {
   write(line: string): void;
   /** lines dropped since the start */
   lost(): number;
-  /** waits until what is buffered is written, at most `deadlineMs`; never rejects */
-  flush(deadlineMs: number): Promise<void>;
+  /** waits until what is buffered is written, at most `deadlineMs`; false when it was not. Never rejects */
+  flush(deadlineMs: number): Promise<boolean>;
 }
 
 export type LineWriterOptions = {
@@ -40,18 +40,18 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       else stream.write(line);
     },
     lost: () => lost,
-    flush: (deadlineMs) => (isGone ? Promise.resolve() : flushWithin(stream, deadlineMs)),
+    flush: (deadlineMs) => (isGone ? Promise.resolve(true) : flushWithin(stream, deadlineMs)),
   };
 }
 
 type Flushable = { flush(done: (error?: Error | null) => void): void };
 
-function flushWithin(stream: Flushable, deadlineMs: number): Promise<void> {
+function flushWithin(stream: Flushable, deadlineMs: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, deadlineMs);
+    const timer = setTimeout(() => resolve(false), deadlineMs);
     stream.flush(() => {
       clearTimeout(timer);
-      resolve();
+      resolve(true);
     });
   });
 }

@@ -1,6 +1,7 @@
 // Writes a new pool file: for its owner only, never over another file, on the disk when the promise resolves. An edge;
 // it must not know what a pool says.
-import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { SecretBytes } from '../secret-bytes.ts';
 import { poolErrors } from './pool-errors.ts';
@@ -13,24 +14,25 @@ export async function writeNewPoolFile(path: string, bytes: SecretBytes): Promis
   } catch (thrown) {
     throw unwritable(path, thrown);
   }
+  const draft = `${path}.${randomUUID()}.new`;
   try {
-    const file = await open(path, 'wx', 0o600);
-    await fillOrRemove(path, file, bytes);
+    await writeDraft(draft, bytes);
+    // a link is there whole or not at all, whenever the process is killed, and never takes another file's place
+    await link(draft, path);
     await syncFolder(folder);
   } catch (thrown) {
     if (errorCode(thrown) === 'EEXIST') throw poolErrors.error('pool-file-exists', { path });
     throw unwritable(path, thrown);
+  } finally {
+    await unlink(draft).catch(() => undefined);
   }
 }
 
-/** A half-written pool would be refused at the next start, and never be made again: better none. */
-async function fillOrRemove(path: string, file: FileHandle, bytes: SecretBytes): Promise<void> {
+async function writeDraft(draft: string, bytes: SecretBytes): Promise<void> {
+  const file = await open(draft, 'wx', 0o600);
   try {
     await file.writeFile(bytes.reveal());
     await file.sync();
-  } catch (thrown) {
-    await unlink(path);
-    throw thrown;
   } finally {
     await file.close();
   }

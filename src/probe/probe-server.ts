@@ -69,7 +69,12 @@ type Reply = {
 export async function startProbeServer(options: ProbeServerOptions): Promise<ProbeServer> {
   const service = new ProbeService(options);
   const server = createServer(
-    { maxHeaderSize: maxHeaderBytes, requestTimeout: requestMs, headersTimeout: requestMs },
+    {
+      maxHeaderSize: maxHeaderBytes,
+      requestTimeout: requestMs,
+      headersTimeout: requestMs,
+      connectionsCheckingInterval: 1_000,
+    },
     (request, response) => {
       void service.answer(request).then((reply) => send(response, reply));
     },

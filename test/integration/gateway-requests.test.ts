@@ -203,6 +203,29 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
     await gateway.recordOf('the odd name', ({ reason }) => reason?.words.includes('no host name') === true);
   });
 
+  test('keeps what a client says to the proxy from the origin', async () => {
+    const proxy = gateway.proxyUrl.replace('//', '//bob:hunter2@');
+    const args = ['-sS', '-m', '15', '-x', proxy, `http://good.test:${origins['good']?.port ?? 0}/proxy-auth`];
+    await runCommand(curl, args, { env: scrubbedEnvironment(temp.path) });
+    await runCommand(curl, [...args.slice(0, 5), '--cacert', gateway.caFile, url('good', '/proxy-auth')], {
+      env: scrubbedEnvironment(temp.path),
+    });
+    expect(origins['good']?.seen.decrypted).toContain('/proxy-auth');
+    expect(origins['good']?.seen.decrypted.toLowerCase()).not.toMatch(/proxy-authorization|proxy-connection/);
+  });
+
+  test('that only writes the name of the self-check into its Host header is refused and shown', async () => {
+    const answer = await curlThrough(
+      '-w',
+      '%{http_code}',
+      '-H',
+      'Host: self-check.leafgate.invalid',
+      url('good', '/hidden'),
+    );
+    expect(answer.stdout).toMatch(/name_mismatch.*403$/s);
+    await gateway.recordOf('the hidden request', ({ path }) => path === '/hidden');
+  });
+
   test('carries no header of Envoy to either side', async () => {
     const answer = await curlThrough('-i', '--http1.1', url('good', '/headers'));
     expect(answer.stdout).not.toMatch(/^(?:server: envoy|x-envoy-)/im);

@@ -30,7 +30,7 @@ export function createFakeIo(env: Readonly<Record<string, string>> = {}, clock: 
       },
       isTerminal: false,
       linesLost: () => 0,
-      flush: () => Promise.resolve(),
+      flush: () => Promise.resolve(true),
       onSignal: (heard) => {
         listeners.add(heard);
         return () => listeners.delete(heard);

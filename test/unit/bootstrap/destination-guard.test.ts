@@ -52,7 +52,7 @@ describe('the destination guard', () => {
     '203.0.113.1',
     '2606:4700::1111',
     '64:ff9c::1',
-    'fec0::1',
+    'fe00::1',
   ])('lets %s be', (address) => {
     expect(isRefused(address)).toBe(false);
   });

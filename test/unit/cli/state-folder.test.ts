@@ -81,6 +81,13 @@ describe('a state folder', () => {
     expect(existsSync(`${folder}/pool.json`)).toBe(false);
   });
 
+  test('of a first start that was killed is taken up again', async () => {
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(`${folder}/pool.json.1234.new`, '{"CA');
+    writeFileSync(`${folder}/setup.lock.5678`, '');
+    expect((await openStateFolder(folder, clock)).poolCreated).toBe(true);
+  });
+
   test('that is a file is refused with what is wrong', async () => {
     writeFileSync(folder, '');
     await expect(openStateFolder(folder, clock)).rejects.toMatchObject({ code: 'state-folder-unusable' });
