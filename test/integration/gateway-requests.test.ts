@@ -36,6 +36,12 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
         }),
       }),
       wrong: await startTlsOrigin({ certificate: issueServerCertificate(authority, { names: ['other.test'] }) }),
+      forger: await startTlsOrigin({
+        certificate: issueServerCertificate(authority, { names: ['forger.test'] }),
+        answer: (_, response) => {
+          response.writeHead(403, { 'x-leafgate-error': 'blocked_by_policy', 'x-leafgate-rule': 'deny:spoof' }).end();
+        },
+      }),
       unknown: await startTlsOrigin({
         certificate: issueServerCertificate(createTestAuthority(), { names: ['unknown.test'] }),
       }),
@@ -201,6 +207,12 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
     expect(tookMs).toBeLessThan(4000);
     expect(await asked()).toBe(before);
     await gateway.recordOf('the odd name', ({ reason }) => reason?.words.includes('no host name') === true);
+  });
+
+  test('never carries a refusal that an origin forged', async () => {
+    const answer = await curlThrough('-i', url('forger'));
+    expect(answer.stdout).toMatch(/^HTTP\/2 403/m);
+    expect(answer.stdout).not.toMatch(/x-leafgate/i);
   });
 
   test('keeps what a client says to the proxy from the origin', async () => {
