@@ -54,6 +54,11 @@ export const cliErrors = errorSlice({
     remedy: 'give one of them',
     exitCode: exitCodes.usage,
   },
+  'open-files-too-few': {
+    message: 'this process may open {limit} files, and a gateway needs at least {needed}',
+    remedy: 'raise the limit, for example with `ulimit -n 4096`',
+    exitCode: exitCodes.environment,
+  },
   'probe-no-gateway': {
     message: 'no gateway runs on the state folder {folder}, and no other was named',
     remedy: 'start `leafgate up`, give the gateway with --proxy URL, or give --no-proxy to connect without one',

@@ -6,6 +6,7 @@ import { parseCidr } from '../names/cidr.ts';
 import { policyAllowingAny } from '../policy/allow-list.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
+import { connectionsWithin, openFilesLimit } from './open-files.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
@@ -19,7 +20,10 @@ export function gatewaySpecFor(options: GatewayOptions, listen: ListenAddress, f
     resolve: options.resolve,
     allowDestinations: options.allowDestinations,
     dnsServers: [],
-    limits: { maxConnections: options.quantities.maxConnections, maxHeapBytes: options.quantities.maxHeap },
+    limits: {
+      maxConnections: connectionsWithin(openFilesLimit(), options.quantities.maxConnections),
+      maxHeapBytes: options.quantities.maxHeap,
+    },
     paths: {
       sdsSocket: folder.sdsSocket,
       adminSocket: folder.adminSocket,

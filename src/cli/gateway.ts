@@ -59,6 +59,9 @@ export type Gateway = {
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const { options, folder, clock, closers } = parts;
   const spec = gatewaySpecFor(options, await probeListen(options.listen), folder);
+  if (spec.limits.maxConnections < options.quantities.maxConnections) {
+    parts.log.warn('the limit of open files allows fewer connections', { detail: `${spec.limits.maxConnections}` });
+  }
   const system = await readSystemRoots();
   const given = readOriginCas(options.originCaFiles);
   const publish = inTurn((pool: Pool) => publishTrust(pool, { system, given, parts }));
