@@ -32,6 +32,9 @@ export function gatewaySpecFor(options: GatewayOptions, listen: ListenAddress, f
       originRootsDir: folder.originRootsDir,
     },
     selfCheck: { host: selfCheckHost, socketPath: folder.selfCheckSocket, caFile: folder.selfCheckCaFile },
+    front: undefined,
+    transparent: undefined,
+    originCredentials: [],
   };
 }
 

@@ -1,6 +1,6 @@
 // GatewaySpec: the one value that flags, a policy file and an EgressGateway object all parse into (design decision 15).
 // Everything in it is parsed and checked; the generator of Envoy's files takes it as it is.
-import type { Cidr, HostName, IpAddress } from '../names/name-types.ts';
+import type { Cidr, HostName, HostPattern, IpAddress } from '../names/name-types.ts';
 import type { Policy } from '../policy/policy-types.ts';
 
 /** Name of the built-in origin of the self-check; `.invalid` never resolves (RFC 6761 6.4). Always minted. */
@@ -30,6 +30,37 @@ export type GatewaySpec = {
   readonly limits: GatewayLimits;
   readonly paths: GatewayPaths;
   readonly selfCheck: SelfCheckOrigin;
+  /** TLS to the proxy; undefined: clients speak to it in clear */
+  readonly front: ProxyFront | undefined;
+  /** a listener for connections that the system redirects here; undefined: none */
+  readonly transparent: TransparentListener | undefined;
+  /** client certificates for chosen origins; all other origins see none */
+  readonly originCredentials: readonly OriginCredential[];
+};
+
+export type ProxyFront = {
+  /** a listener of its own, TLS only; undefined: `listen` itself speaks TLS, and clear only to this machine */
+  readonly listen: ListenAddress | undefined;
+  /** folder with tls.crt and tls.key, as a Secret of type kubernetes.io/tls is mounted */
+  readonly certificateDir: string;
+  /** PEM; the CAs that clients' certificates are verified with; undefined: clients are asked for none */
+  readonly clientCaFile: string | undefined;
+};
+
+export type TransparentListener = {
+  /** the port that connections are redirected to, on the wildcard address */
+  readonly port: number;
+};
+
+/** A certificate that the gateway shows to origins whose host a pattern names. Files are PEM, absolute paths. */
+export type OriginCredential = {
+  /** unique; shown in logs */
+  readonly name: string;
+  readonly hosts: readonly HostPattern[];
+  readonly certificateFile: string;
+  readonly keyFile: string;
+  /** verifies these origins in place of the common roots; undefined: the common roots do */
+  readonly caFile: string | undefined;
 };
 
 export type GatewayLimits = {

@@ -26,6 +26,9 @@ export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/l
       socketPath: join(folder, 'self-check.sock'),
       caFile: join(folder, 'self-check-ca.pem'),
     },
+    front: undefined,
+    transparent: undefined,
+    originCredentials: [],
     ...changes,
   };
 }
