@@ -3,6 +3,10 @@
 import tseslint from 'typescript-eslint';
 
 const noDefaultExport = { selector: 'ExportDefaultDeclaration', message: 'named exports only' };
+const noRecursiveMkdir = {
+  selector: "CallExpression[callee.name=/^mkdir(Sync)?$/] Property[key.name='recursive']",
+  message: 'makeFolder() instead: recursive mkdir goes round for ever under /proc',
+};
 
 export default tseslint.config(
   { ignores: ['dist/**', 'node_modules/**', '**/*.mjs', '**/*.cjs', '.config/**'] },
@@ -39,5 +43,6 @@ export default tseslint.config(
       '@typescript-eslint/require-await': 'off',
     },
   },
+  { files: ['src/**/*.ts'], rules: { 'no-restricted-syntax': ['error', noDefaultExport, noRecursiveMkdir] } },
   { files: ['src/main.ts'], rules: { 'no-restricted-properties': 'off' } },
 );

@@ -1,6 +1,7 @@
 // One error class for the whole product. Each room declares its slice (code, sentence, remedy, exit code) beside its
 // code with `errorSlice`; `cli/error-table.ts` assembles the slices, and a test holds that codes are unique and documented.
 // Match on `code`, never on text. Must not know any room.
+import { systemCode, systemReason } from './system-error.ts';
 
 /** Exit codes of the command line; docs/errors.md lists them. */
 export const exitCodes = {
@@ -13,6 +14,9 @@ export const exitCodes = {
   environment: 3,
   /** a check ran and its answer is no (probe, verify) */
   negative: 4,
+  /** what a shell returns for a command that is no program, and for one that is not there (POSIX sh, 2.8.2) */
+  notExecutable: 126,
+  notFound: 127,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
@@ -49,8 +53,7 @@ export class LeafgateError extends Error {
   /** Turns anything thrown into a LeafgateError; what is not ours becomes `internal`, its cause kept for the log only. */
   static from(thrown: unknown): LeafgateError {
     if (thrown instanceof LeafgateError) return thrown;
-    const detail = thrown instanceof Error ? thrown.message : String(thrown);
-    return coreErrors.error('internal', { detail }, thrown);
+    return coreErrors.error('internal', { detail: internalDetail(thrown) }, thrown);
   }
 
   /** One error that carries all problems found at once; a single problem is returned as it is. */
@@ -69,6 +72,14 @@ type ErrorDetails = {
   readonly cause?: unknown;
   readonly problems?: readonly LeafgateError[];
 };
+
+/** what the system said, and of what where it tells */
+function internalDetail(thrown: unknown): string {
+  const reason = systemReason(thrown);
+  const path =
+    thrown instanceof Error && systemCode(thrown) !== undefined && 'path' in thrown ? thrown.path : undefined;
+  return typeof path === 'string' ? `${path}: ${reason}` : reason;
+}
 
 export function errorSlice<Code extends string>(specs: { readonly [code in Code]: ErrorSpec }): ErrorSlice<Code> {
   return {

@@ -4,6 +4,8 @@ import { lstatSync, statSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { LeafgateError, errorSlice, exitCodes } from './errors.ts';
+import { maxSocketPathBytes } from './socket-path.ts';
+import { systemReason } from './system-error.ts';
 
 export const socketErrors = errorSlice({
   'socket-in-use': {
@@ -33,9 +35,6 @@ export const socketErrors = errorSlice({
   },
 });
 
-/** sun_path has 108 bytes on Linux, 104 on macOS, with a final NUL */
-const maxPathBytes = process.platform === 'linux' ? 107 : 103;
-
 /** write permission of group and others; the sticky bit keeps them from replacing what is not theirs */
 const writableByOthers = 0o022;
 const sticky = 0o1000;
@@ -49,7 +48,9 @@ const probeMs = 1000;
 /** Listens on the path with mode 0600. Throws the `socket-…` errors. */
 export async function listenPrivately(server: Server, path: string): Promise<void> {
   const length = Buffer.byteLength(path);
-  if (length > maxPathBytes) throw socketErrors.error('socket-path-too-long', { path, length, max: maxPathBytes });
+  if (length > maxSocketPathBytes) {
+    throw socketErrors.error('socket-path-too-long', { path, length, max: maxSocketPathBytes });
+  }
   checkFolder(path);
   await clearStaleSocket(path);
   await new Promise<void>((resolve, reject) => {
@@ -114,6 +115,5 @@ function isAnswered(path: string): Promise<boolean> {
 
 function socketFailed(path: string, cause: unknown): LeafgateError {
   if (cause instanceof LeafgateError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return socketErrors.error('socket-failed', { path, reason }, cause);
+  return socketErrors.error('socket-failed', { path, reason: systemReason(cause) }, cause);
 }

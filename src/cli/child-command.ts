@@ -1,6 +1,7 @@
 // Runs somebody's command as if it had been typed: same terminal, same exit code, signals passed on.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
+import { systemCode, systemReason } from '../system-error.ts';
 import type { LeafgateError } from '../errors.ts';
 import type { Io } from './command-context.ts';
 import { cliErrors } from './cli-errors.ts';
@@ -16,19 +17,15 @@ export type ChildCommand = {
 /** what a shell adds to the number of the signal that ended a command */
 const signalExitBase = 128;
 
-/** what a shell returns for a command that is not there, and for one that is no program (POSIX sh, 2.8.2) */
-const notFoundExitCode = 127;
-const notExecutableExitCode = 126;
-
 export type ChildOutcome =
   | { readonly kind: 'ended'; readonly exitCode: number }
-  | { readonly kind: 'not-started'; readonly exitCode: number; readonly error: LeafgateError };
+  | { readonly kind: 'not-started'; readonly error: LeafgateError };
 
 /** what a command gets between SIGTERM and SIGKILL when its gateway is gone */
 const endGraceMs = 5_000;
 
 /**
- * Resolves with the command's exit code, 128 + n when signal n ended it, 127 or 126 when it could not be started. A terminal
+ * Resolves with the command's exit code, 128 + n when signal n ended it, or with why it could not be started. A terminal
  * sends Ctrl-C to the whole foreground group, so that SIGINT is passed on only where no terminal did so.
  */
 export function runChildCommand(child: ChildCommand, io: Io): Promise<ChildOutcome> {
@@ -62,10 +59,9 @@ function endCommand(running: ChildProcess): void {
 }
 
 function notStarted({ command }: ChildCommand, thrown: unknown): ChildOutcome {
-  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : String(thrown);
-  return {
-    kind: 'not-started',
-    exitCode: code === 'ENOENT' ? notFoundExitCode : notExecutableExitCode,
-    error: cliErrors.error('run-command-not-found', { command, detail: code }, thrown),
-  };
+  const error =
+    systemCode(thrown) === 'ENOENT' || command === ''
+      ? cliErrors.error('run-command-not-found', { command }, thrown)
+      : cliErrors.error('run-command-not-executable', { command, detail: systemReason(thrown) }, thrown);
+  return { kind: 'not-started', error };
 }

@@ -40,9 +40,14 @@ export const cliErrors = errorSlice({
     exitCode: exitCodes.usage,
   },
   'run-command-not-found': {
+    message: 'there is no command {command}',
+    remedy: 'check its name and PATH, and for a script the interpreter in its first line',
+    exitCode: exitCodes.notFound,
+  },
+  'run-command-not-executable': {
     message: 'the command {command} cannot be started: {detail}',
-    remedy: 'check its name and PATH',
-    exitCode: exitCodes.usage,
+    remedy: 'name a program that this user may execute (`chmod +x` makes a script one)',
+    exitCode: exitCodes.notExecutable,
   },
   'mint-choice-missing': {
     message: 'nothing says which names may be minted',

@@ -1,20 +1,22 @@
 // Writes what the generator made for Envoy, and the roots that origins are verified with, into the gateway's folder.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { encodeCertificatesPem, parseCertificateBundle } from '../x509/pem.ts';
+import { makeFolder } from '../make-folder.ts';
+import { replaceFile } from '../replace-file.ts';
+import { systemReason } from '../system-error.ts';
 import { cliErrors } from './cli-errors.ts';
-import { writeFileAtomically } from './write-file.ts';
 
 /** Writes all rendered files and returns the path of the bootstrap. */
-export function writeEnvoyFiles(spec: GatewaySpec): string {
+export async function writeEnvoyFiles(spec: GatewaySpec): Promise<string> {
   const { files, bootstrapFile } = generateEnvoyFiles(spec);
   const { renderedDir } = spec.paths;
-  mkdirSync(renderedDir, { recursive: true, mode: 0o700 });
-  for (const [name, text] of files) writeFileAtomically(join(renderedDir, name), text, 0o600);
+  makeFolder(renderedDir, 0o700);
+  for (const [name, text] of files) await replaceFile(join(renderedDir, name), text, 0o600);
   return join(renderedDir, bootstrapFile);
 }
 
@@ -25,7 +27,7 @@ export function readOriginCas(files: readonly string[]): readonly Certificate[] 
     try {
       text = readFileSync(file, 'utf8');
     } catch (error) {
-      throw cliErrors.error('origin-ca-unreadable', { file, detail: detailOf(error) }, error);
+      throw cliErrors.error('origin-ca-unreadable', { file, detail: systemReason(error) }, error);
     }
     return [...parseCertificateBundle(text, `--origin-ca ${file}`)];
   });
@@ -54,14 +56,10 @@ export function checkOriginCas(given: readonly Certificate[], files: readonly st
 }
 
 /** an empty file would be no roots at all to Envoy, which refuses it: origins then fail closed, each with its reason */
-export function writeOriginRoots(dir: string, roots: readonly Certificate[]): void {
-  writeFileAtomically(join(dir, 'roots.pem'), encodeCertificatesPem(roots), 0o600);
+export async function writeOriginRoots(dir: string, roots: readonly Certificate[]): Promise<void> {
+  await replaceFile(join(dir, 'roots.pem'), encodeCertificatesPem(roots), 0o600);
 }
 
 function ownCertificates(pool: Pool): ReadonlySet<string> {
   return new Set(pool.cas.flatMap((ca) => [ca.anchor, ...ca.intermediates].map((certificate) => certificate.sha256)));
-}
-
-function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,10 @@
 // Where one running gateway keeps its files. Sockets stand apart when the folder's path is too long for a socket.
 // Must not know what is written there.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
+import { maxSocketPathBytes } from '../socket-path.ts';
 
 export type GatewayFolder = {
   readonly dir: string;
@@ -21,9 +23,6 @@ export type GatewayFolder = {
   readonly removeTemporary: () => void;
 };
 
-/** sockaddr_un's sun_path has 108 bytes with its final NUL on Linux, 104 on macOS (unix(7)) */
-const maxSocketPathBytes = 103;
-
 const longestSocketName = 'self-check.sock';
 
 /** Makes the folders, all 0700. */
@@ -33,7 +32,7 @@ export function makeGatewayFolder(dir: string): GatewayFolder {
     originRootsDir: join(dir, 'origin-roots'),
     trustDir: gatewayTrustDir(dir),
   };
-  for (const folder of [dir, ...Object.values(folders)]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const folder of [dir, ...Object.values(folders)]) makeFolder(folder, 0o700);
   const isTooLong = Buffer.byteLength(join(dir, longestSocketName)) > maxSocketPathBytes;
   const socketDir = isTooLong ? mkdtempSync(join(tmpdir(), 'leafgate-')) : dir;
   return {

@@ -78,7 +78,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
   closers.add('self-check origin', () => origin.close());
   await followRecords({ ...parts, spec });
-  const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: writeEnvoyFiles(spec) });
+  const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: await writeEnvoyFiles(spec) });
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
@@ -104,7 +104,7 @@ type TrustMaterial = {
 /** Writes what clients trust and what origins are verified with; Envoy follows the latter. */
 async function publishTrust(pool: Pool, { system, given, parts }: TrustMaterial): Promise<void> {
   const { folder } = parts;
-  writeOriginRoots(folder.originRootsDir, originRoots(system.certificates, given, pool));
+  await writeOriginRoots(folder.originRootsDir, originRoots(system.certificates, given, pool));
   await writeTrustFiles({
     dir: folder.trustDir,
     anchors: pool.cas.map((ca) => ca.anchor),

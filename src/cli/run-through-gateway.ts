@@ -127,6 +127,7 @@ async function runIn(words: readonly string[], { trust, context, ended }: Comman
   const [command = '', ...args] = words;
   const env = { ...context.io.env, ...actorEnvironment(trust) };
   const outcome = await runChildCommand({ command, args, env, ended }, context.io);
-  if (outcome.kind === 'not-started') printError(outcome.error, context);
-  return outcome.exitCode;
+  if (outcome.kind === 'ended') return outcome.exitCode;
+  printError(outcome.error, context);
+  return outcome.error.exitCode;
 }

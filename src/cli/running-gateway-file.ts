@@ -2,9 +2,9 @@
 // It counts only while the lock's holder lives and is the one that wrote it.
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
+import { replaceFile } from '../replace-file.ts';
 import type { StateFolder } from './state-folder.ts';
 import { lockHolder } from './state-lock.ts';
-import { writeFileAtomically } from './write-file.ts';
 
 export type RunningGatewayNote = {
   readonly pid: number;
@@ -22,8 +22,8 @@ const noteSchema = z.object({
   wgetrcFile: z.string(),
 });
 
-export function writeGatewayNote(state: StateFolder, note: RunningGatewayNote): void {
-  writeFileAtomically(state.gatewayFile, `${JSON.stringify(note)}\n`, 0o600);
+export async function writeGatewayNote(state: StateFolder, note: RunningGatewayNote): Promise<void> {
+  await replaceFile(state.gatewayFile, `${JSON.stringify(note)}\n`, 0o600);
 }
 
 export function removeGatewayNote(state: StateFolder): void {

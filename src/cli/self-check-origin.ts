@@ -9,11 +9,11 @@ import { createCa } from '../x509/create-ca.ts';
 import { createLeafKey } from '../x509/leaf-key.ts';
 import { createLeafTemplate, encodeLeaf } from '../x509/leaf-template.ts';
 import { listenPrivately } from '../private-socket.ts';
+import { replaceFile } from '../replace-file.ts';
 import { encodeCertificatesPem, encodePem } from '../x509/pem.ts';
 import { createSerial } from '../x509/serial.ts';
 import { signLeafSync } from '../x509/sign-leaf.ts';
 import { privateKeyFromPkcs8 } from '../x509/private-key.ts';
-import { writeFileAtomically } from './write-file.ts';
 
 export type SelfCheckOrigin = { readonly close: () => Promise<void> };
 
@@ -29,7 +29,7 @@ const lifetime = days(365);
 
 export async function startSelfCheckOrigin(options: SelfCheckOriginOptions): Promise<SelfCheckOrigin> {
   const { certificatePem, keyPem, caPem } = issueOwnCertificate(options.host, options.clock);
-  writeFileAtomically(options.caFile, caPem, 0o600);
+  await replaceFile(options.caFile, caPem, 0o600);
   const server = createServer(
     { cert: certificatePem, key: Buffer.from(keyPem), minVersion: 'TLSv1.3' },
     (_, response) => {

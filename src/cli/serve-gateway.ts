@@ -63,7 +63,7 @@ async function runUntilSignal({ state, options, context, signal }: UpSession): P
     },
     async (gateway, ended) => {
       const { proxyUrl, trust } = gateway;
-      writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust });
+      await writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust });
       context.say(banner(gateway, commandFor(state, context)));
       await Promise.race([signal, ended]);
       // a command that starts now must not come through a gateway that is going

@@ -1,18 +1,21 @@
 // The state folder of `up` and `run`: one CA pool, made once, and what a running gateway writes. Its schema version
 // keeps another version of leafgate from misreading it. Must not know what runs on it.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { millis } from '../clock.ts';
+import { LeafgateError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { createPool } from '../pool/create-pool.ts';
 import { writeNewPoolFile } from '../pool/write-pool-file.ts';
+import { replaceFile } from '../replace-file.ts';
+import { systemReason } from '../system-error.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { StateLock } from './state-lock.ts';
 import { takeLock } from './state-lock.ts';
-import { writeFileAtomically } from './write-file.ts';
 
 /** raised when a file of the folder changes its meaning; an older or newer leafgate then refuses the folder */
 const schemaVersion = 1;
@@ -73,7 +76,7 @@ export function knownState(folder: string): StateFolder {
 
 function makePrivateFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     const mode = statSync(folder).mode & 0o777;
     if (isOurs(folder)) {
       if ((mode & 0o077) !== 0) throw cliErrors.error('state-folder-open', { folder, mode: mode.toString(8) });
@@ -101,12 +104,12 @@ async function ensurePool(state: StateFolder, clock: Clock): Promise<boolean> {
   const isKnown = existsSync(stateFile);
   if (isKnown) checkSchema(state.folder, stateFile);
   if (existsSync(state.poolFile)) {
-    if (!isKnown) writeStateFile(stateFile);
+    if (!isKnown) await writeStateFile(stateFile, state.folder);
     return false;
   }
   if (isKnown) throw cliErrors.error('state-pool-missing', { folder: state.folder, file: state.poolFile });
   await writeNewPoolFile(state.poolFile, createPool({ now: clock.now(), randomBytes: (count) => randomBytes(count) }));
-  writeStateFile(stateFile);
+  await writeStateFile(stateFile, state.folder);
   return true;
 }
 
@@ -123,8 +126,11 @@ function checkSchema(folder: string, stateFile: string): void {
   }
 }
 
-function writeStateFile(path: string): void {
-  writeFileAtomically(path, `${JSON.stringify({ schema: schemaVersion })}\n`, 0o600);
+async function writeStateFile(path: string, folder: string): Promise<void> {
+  const text = `${JSON.stringify({ schema: schemaVersion })}\n`;
+  await replaceFile(path, text, 0o600).catch((error: unknown) => {
+    throw unusable(folder, error);
+  });
 }
 
 /** two first starts at once: the second waits for the first to finish its set-up, which takes milliseconds */
@@ -155,7 +161,6 @@ function tryLock(path: string, folder: string): ReturnType<typeof takeLock> {
 }
 
 function unusable(folder: string, error: unknown): Error {
-  if (!(error instanceof Error) || !('syscall' in error))
-    return error instanceof Error ? error : new Error(String(error));
-  return cliErrors.error('state-folder-unusable', { folder, detail: error.message }, error);
+  if (error instanceof LeafgateError) return error;
+  return cliErrors.error('state-folder-unusable', { folder, detail: systemReason(error) }, error);
 }

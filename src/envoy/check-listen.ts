@@ -2,6 +2,7 @@
 // of the same user (SO_REUSEPORT), and the two would take turns in answering.
 import { createServer } from 'node:net';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
+import { systemCode, systemReason } from '../system-error.ts';
 import { envoyErrors } from './envoy-errors.ts';
 
 /**
@@ -13,10 +14,9 @@ export function probeListen(listen: ListenAddress): Promise<ListenAddress> {
   const address = host.includes(':') ? `[${host}]:${listen.port}` : `${host}:${listen.port}`;
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const isInUse = error.code === 'EADDRINUSE';
-      const detail = error.code ?? error.message;
-      reject(envoyErrors.error(isInUse ? 'envoy-listen-in-use' : 'envoy-listen-refused', { address, detail }, error));
+    server.once('error', (error: Error) => {
+      const code = systemCode(error) === 'EADDRINUSE' ? 'envoy-listen-in-use' : 'envoy-listen-refused';
+      reject(envoyErrors.error(code, { address, detail: systemReason(error) }, error));
     });
     server.listen({ host, port: listen.port, exclusive: true }, () => {
       const bound = server.address();

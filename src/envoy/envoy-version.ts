@@ -1,5 +1,6 @@
 // Reading and comparing Envoy's version. Must not know where a binary comes from.
-import { execFile } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
+import { systemCode, systemReason } from '../system-error.ts';
 
 export type EnvoyVersion = { readonly major: number; readonly minor: number; readonly patch: number };
 
@@ -42,10 +43,12 @@ function readAnswer(stdout: string): VersionAnswer {
   return { kind: 'version', version };
 }
 
-function whyUnusable(error: NodeJS.ErrnoException | Error, stderr: string): string {
-  const code = 'code' in error ? String(error.code) : '';
+function whyUnusable(error: ExecFileException, stderr: string): string {
+  const code = systemCode(error);
   if (code === 'ENOENT') return 'there is no such file, or its loader is missing';
   if (code === 'EACCES') return 'it may not be executed';
+  if (code !== undefined) return systemReason(error);
   const firstLine = stderr.trim().split('\n')[0] ?? '';
-  return firstLine === '' ? `running it with --version failed (${code === '' ? 'timed out' : code})` : firstLine;
+  if (firstLine !== '') return firstLine;
+  return `running it with --version failed (${typeof error.code === 'number' ? `exit code ${error.code}` : 'timed out'})`;
 }

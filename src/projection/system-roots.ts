@@ -2,6 +2,7 @@
 // negative serials), and one odd root must not cost all others. Must not know what they are merged with.
 import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
+import { systemReason } from '../system-error.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { readCertificate } from '../x509/read-certificate.ts';
 import { systemRootFiles } from '../x509/system-root-files.ts';
@@ -56,9 +57,8 @@ function tryRead(body: string): Certificate | undefined {
 }
 
 async function readChosen(path: string): Promise<SystemRoots> {
-  const detail = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
   const text = await readFile(path, 'latin1').catch((thrown: unknown) => {
-    throw projectionErrors.error('roots-file-unusable', { path, detail: detail(thrown) }, thrown);
+    throw projectionErrors.error('roots-file-unusable', { path, detail: systemReason(thrown) }, thrown);
   });
   const roots = parseRoots(text);
   if (roots.certificates.length > 0) return { path, ...roots };

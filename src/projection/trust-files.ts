@@ -1,8 +1,10 @@
 // The files that actors trust by: the gateway's anchors alone, and the anchors merged with the system roots. Written
 // whole or not at all, byte for byte the same for the same certificates. Must not know who reads them.
-import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
+import { replaceFile } from '../replace-file.ts';
+import { systemReason } from '../system-error.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
 import { projectionErrors } from './projection-errors.ts';
@@ -18,8 +20,6 @@ export type TrustFiles = {
 
 export type WriteTrustFilesOptions = {
   readonly dir: string;
-  /** part of the names of drafts, new each time so that two writers never share one; random when absent */
-  readonly draftName?: () => string;
   readonly anchors: readonly Certificate[];
   readonly systemRoots: readonly Certificate[];
 };
@@ -34,17 +34,15 @@ export function trustFilePaths(dir: string): TrustFiles {
 
 /** A file that already has the right bytes is left alone, so that whoever watches it is not woken. */
 export async function writeTrustFiles(options: WriteTrustFilesOptions): Promise<TrustFiles> {
-  const { dir, anchors, systemRoots, draftName = randomUUID } = options;
+  const { dir, anchors, systemRoots } = options;
   const paths = trustFilePaths(dir);
-  const replace = (path: string, text: string): Promise<void> => replaceFile({ path, text, draftName });
   try {
-    await mkdir(dir, { recursive: true });
-    await replace(paths.caFile, bundleText(anchors));
-    await replace(paths.mergedFile, bundleText([...anchors, ...systemRoots]));
-    await replace(paths.wgetrcFile, `ca_certificate = ${paths.mergedFile}\n`);
+    makeFolder(dir);
+    await writeIfNew(paths.caFile, bundleText(anchors));
+    await writeIfNew(paths.mergedFile, bundleText([...anchors, ...systemRoots]));
+    await writeIfNew(paths.wgetrcFile, `ca_certificate = ${paths.mergedFile}\n`);
   } catch (thrown) {
-    const detail = thrown instanceof Error ? thrown.message : String(thrown);
-    throw projectionErrors.error('trust-files-not-written', { dir, detail }, thrown);
+    throw projectionErrors.error('trust-files-not-written', { dir, detail: systemReason(thrown) }, thrown);
   }
   return paths;
 }
@@ -59,27 +57,7 @@ export function bundleText(certificates: readonly Certificate[]): string {
 /** public certificates: any local user may read them where the folder lets him */
 const fileMode = 0o644;
 
-type Replacement = { readonly path: string; readonly text: string; readonly draftName: () => string };
-
-async function replaceFile({ path, text, draftName }: Replacement): Promise<void> {
+async function writeIfNew(path: string, text: string): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return;
-  const temporary = `${path}.${draftName()}.new`;
-  try {
-    await withHandle(await open(temporary, 'w', fileMode), async (handle) => {
-      await handle.writeFile(text);
-      await handle.sync();
-    });
-    await rename(temporary, path);
-  } catch (thrown) {
-    await rm(temporary, { force: true }).catch(() => undefined);
-    throw thrown;
-  }
-}
-
-async function withHandle(handle: FileHandle, use: (handle: FileHandle) => Promise<void>): Promise<void> {
-  try {
-    await use(handle);
-  } finally {
-    await handle.close();
-  }
+  await replaceFile(path, text, fileMode);
 }

@@ -3,6 +3,7 @@
 import { isAbsolute } from 'node:path';
 import { parseIpAddress } from '../names/ip-address.ts';
 import type { Cidr, IpAddress } from '../names/name-types.ts';
+import { maxSocketPathBytes } from '../socket-path.ts';
 import type { ListenAddress } from './gateway-spec.ts';
 import { settingsErrors } from './settings-errors.ts';
 
@@ -11,8 +12,6 @@ export type ListenTarget =
 
 const listenPattern = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
 const unixPrefix = 'unix:';
-/** sun_path holds 108 bytes with its final zero (Linux, unix(7)) */
-const maxSocketPathBytes = 107;
 
 /** Port 0 asks the system for a free one. Throws `setting-malformed`. */
 export function parseListenAddress(text: string, setting = '--listen'): ListenAddress {

@@ -2,6 +2,7 @@
 // rotated bundle takes effect without a restart. A file that went bad is an error, never an older trust: whoever asks
 // wants to know what a process that starts now would trust.
 import { readFile } from 'node:fs/promises';
+import { systemReason } from '../system-error.ts';
 import { parseServerTrust } from './server-trust.ts';
 import type { ServerTrust } from './server-trust.ts';
 import { transportErrors } from './transport-errors.ts';
@@ -32,7 +33,6 @@ async function readTrustFile(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (cause) {
-    const detail = cause instanceof Error ? cause.message : String(cause);
-    throw transportErrors.error('trust-file-unreadable', { path, detail }, cause);
+    throw transportErrors.error('trust-file-unreadable', { path, detail: systemReason(cause) }, cause);
   }
 }

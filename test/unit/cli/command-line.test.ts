@@ -183,3 +183,21 @@ describe('leafgate pool', () => {
     expect(stderr).toMatch(/broken-root/);
   });
 });
+
+describe('a file that cannot be used is told in words, not with a code of the system', () => {
+  test.each<[readonly string[], string]>([
+    [['pool', 'inspect', '/nowhere/pool.json'], 'no such file or folder'],
+    [['pool', 'create', '--out', '/dev/null/pool.json'], 'a file has that name'],
+    [['probe', 'check', '--no-proxy', '--ca', '/nowhere/ca.pem', 'https://a.test/'], 'no such file or folder'],
+    [['probe', 'check', '--no-proxy', '--ca', '/tmp', 'https://a.test/'], 'it is a folder'],
+    [['up', '--state', '/dev/null/state'], 'a file has that name'],
+    [
+      ['sds', '--pool', '/nowhere', '--listen', 'unix:/tmp/leafgate-none.sock', '--allow-any'],
+      'no such file or folder',
+    ],
+  ])('leafgate %j', async (args, expected) => {
+    const { stderr } = await call(args);
+    expect(stderr).toContain(expected);
+    expect(stderr).not.toMatch(/\bE[A-Z]{3,}\b/);
+  });
+});

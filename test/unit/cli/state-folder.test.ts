@@ -101,3 +101,14 @@ describe('a state folder', () => {
     expect(existsSync(`${folder}/state.json`)).toBe(true);
   });
 });
+
+// the issue's words: `--state /proc/x` hangs inside Node's recursive mkdir
+test.skipIf(process.platform !== 'linux')(
+  'a state folder under /proc is refused at once, with the reason',
+  async () => {
+    await expect(openStateFolder('/proc/leafgate-test', clock)).rejects.toMatchObject({
+      code: 'state-folder-unusable',
+      message: expect.stringContaining('/proc/leafgate-test cannot be made: no folder can be made there') as unknown,
+    });
+  },
+);

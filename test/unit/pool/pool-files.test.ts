@@ -53,7 +53,7 @@ describe('writing a new pool file', () => {
     await writeFile(folder.file('file'), '');
     await expect(writeNewPoolFile(folder.file('file/pool.json'), bytes)).rejects.toMatchObject({
       code: 'pool-file-unwritable',
-      fields: { reason: 'EEXIST' },
+      fields: { reason: expect.stringContaining('a file has that name') as unknown },
     });
   });
 });
@@ -72,7 +72,9 @@ describe('reading a pool file', () => {
     for (const path of [folder.path, folder.file('fifo'), '/dev/zero']) {
       await expect(readPoolFile(path)).rejects.toMatchObject({ code: 'pool-file-unreadable' });
     }
-    await expect(readPoolFile(folder.file('none'))).rejects.toMatchObject({ fields: { reason: 'ENOENT' } });
+    await expect(readPoolFile(folder.file('none'))).rejects.toMatchObject({
+      fields: { reason: 'no such file or folder' },
+    });
   });
 });
 

@@ -60,7 +60,7 @@ describe('readSystemRoots', () => {
   });
 
   test.each([
-    ['missing', () => folder.file('none'), 'ENOENT'],
+    ['missing', () => folder.file('none'), 'no such file or folder'],
     ['without a certificate', () => file('bad', 'x'), '0 blocks could not be read'],
   ])('an SSL_CERT_FILE that is %s is an error, not passed over', async (_, path, detail) => {
     await expect(readSystemRoots({ env: { SSL_CERT_FILE: path() } })).rejects.toMatchObject({

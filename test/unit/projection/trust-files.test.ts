@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { bundleText, trustFilePaths, writeTrustFiles } from '../../../src/projection/trust-files.ts';
 import { parseCertificateBundle } from '../../../src/x509/pem.ts';
@@ -60,15 +60,16 @@ describe('the trust files', () => {
 
   test('that cannot be written are one error, and the old ones stay', async () => {
     const files = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
-    const kept = readFileSync(files.caFile, 'utf8');
-    // a folder where the temporary file should go
-    mkdirSync(`${files.caFile}.draft.new`);
-    const draftName = (): string => 'draft';
-    await expect(writeTrustFiles({ dir, anchors: [oldAnchor], systemRoots: [], draftName })).rejects.toMatchObject({
+    const kept = readFileSync(files.mergedFile, 'utf8');
+    // a folder where the file should go
+    rmSync(files.caFile);
+    mkdirSync(files.caFile);
+    await expect(writeTrustFiles({ dir, anchors: [oldAnchor], systemRoots: [] })).rejects.toMatchObject({
       code: 'trust-files-not-written',
-      message: expect.stringContaining('EISDIR') as unknown,
+      message: expect.stringContaining('it is a folder') as unknown,
     });
-    expect(readFileSync(files.caFile, 'utf8')).toBe(kept);
+    expect(readFileSync(files.mergedFile, 'utf8')).toBe(kept);
+    expect(readdirSync(dir).sort()).toEqual(['ca-and-system.pem', 'ca.pem', 'wgetrc']);
   });
 
   test('are whole when two writers are at them at once', async () => {

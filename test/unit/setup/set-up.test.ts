@@ -11,10 +11,11 @@ type Scripts = {
   addCounts(all: readonly Counts[]): Counts;
   closingLine(counts: Counts): string;
   isSuccess(counts: Counts, areSkipsForbidden: boolean): boolean;
+  lintChecks: readonly (readonly [string, string, readonly string[]])[];
 };
 
 async function load(): Promise<Scripts> {
-  const names = ['locked-packages', 'brought-node', 'test-counts'];
+  const names = ['locked-packages', 'brought-node', 'test-counts', 'lint-checks'];
   const modules: object[] = await Promise.all(
     names.map((name) => import(new URL(`../../../src/setup/${name}.mjs`, import.meta.url).href) as Promise<object>),
   );
@@ -112,6 +113,14 @@ describe('the set-up scripts', () => {
     ])('%j with skips forbidden %s is a success: %s', (counts, areSkipsForbidden, expected) => {
       expect(scripts.isSuccess({ ...counts, skippedTests: [] }, areSkipsForbidden)).toBe(expected);
     });
+  });
+
+  test('lint holds the floors of versions too', () => {
+    const floors = scripts.lintChecks.find(([label]) => label === 'floors of versions');
+    const file = floors?.[2].at(-1) ?? '';
+    expect(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')).toContain(
+      'is locked at $floor or later',
+    );
   });
 
   test('need nothing but Node itself', () => {
