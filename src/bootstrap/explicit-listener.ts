@@ -4,11 +4,13 @@ import { connectingFrom } from './who-may-connect.ts';
 import { accessLog } from './access-log-format.ts';
 import { clusterNames } from './clusters.ts';
 import { explicitClientObjects, httpStateFilter, httpStateType, ruleObject } from './filter-state.ts';
-import { httpConnectionManager, policyFilter, routeTo, virtualHost, type Plan } from './http-leg.ts';
+import { clearRoutes, httpConnectionManager, policyFilter, virtualHost, type Plan } from './http-leg.ts';
 import type { JsonObject } from './json.ts';
 import { bufferBytes, http2Limits, idleTimeout } from './limits.ts';
+import { literalGuard } from './literal-guard.ts';
 import { socketAddress } from './dns-cache.ts';
 import { ownAddressFilters } from './own-address.ts';
+import { requestToOwnPort } from './own-listeners.ts';
 import { followedFile, followedFilter, resolveFile } from './rendered-files.ts';
 import { resolveFilterName } from './resolve-filter.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
@@ -39,10 +41,11 @@ function explicitConnectionManager(plan: Plan): JsonObject {
       ...ownAddressFilters(plan.spec),
       policyFilter(plan),
       httpStateFilter('rule', [ruleObject]),
+      literalGuard(plan.spec),
     ],
     virtualHosts: [
       selfCheckRefusal(selfCheck.host, [connectRoute]),
-      virtualHost('all', ['*'], [connectRoute, noClearHttps, routeTo(clusterNames.originClear)]),
+      virtualHost('all', ['*'], [connectRoute, noClearHttps, ...clearRoutes(requestToOwnPort(plan.spec))]),
     ],
     fields: {
       // `openssl s_client -proxy` speaks HTTP/1.0

@@ -3,7 +3,7 @@
 import { stringify } from 'yaml';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { clusterNames, clusters } from './clusters.ts';
-import { dnsCache } from './dns-cache.ts';
+import { dnsCaches } from './dns-cache.ts';
 import { explicitListener } from './explicit-listener.ts';
 import type { Plan } from './http-leg.ts';
 import { innerListener } from './inner-listener.ts';
@@ -33,7 +33,7 @@ export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
 }
 
 export function bootstrapDocument(spec: GatewaySpec): JsonObject {
-  const plan: Plan = { spec, dnsCache: dnsCache(spec) };
+  const plan: Plan = { spec, dnsCaches: dnsCaches(spec) };
   return {
     node: { id: 'leafgate', cluster: 'leafgate' },
     admin: { address: { pipe: { path: spec.paths.adminSocket, mode: ownerOnly } } },
@@ -48,7 +48,7 @@ export function bootstrapDocument(spec: GatewaySpec): JsonObject {
     dynamic_resources: { ads_config: adsConfig },
     static_resources: {
       listeners: [explicitListener(plan), innerListener(plan)],
-      clusters: clusters(spec, plan.dnsCache),
+      clusters: clusters(spec, plan.dnsCaches),
     },
   };
 }

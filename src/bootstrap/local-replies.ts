@@ -7,6 +7,8 @@ import { extension, type JsonObject } from './json.ts';
 /** RBAC policies that are not a person's rules */
 export const namesRuleName = 'name-mismatch';
 export const ownAddressRuleName = 'gateway-itself';
+export const guardedAddressRuleName = 'guarded-address';
+export const addressFormRuleName = 'address-form';
 
 /** The rule's name comes from the details: RBAC's metadata is not yet set when a refusal's reply is built (measured). */
 const refusingRule = String.raw`%CEL(re.extract(response.code_details, 'matched_policy.(.*).$', '\\1'))%`;
@@ -21,7 +23,9 @@ const anyError: JsonObject = {
 export const localReplies: JsonObject = {
   mappers: [
     reply(gatewayErrorWords.destination, detailsContain('address_denied'), { status: 403 }),
-    reply(gatewayErrorWords.destination, detailsContain(`[${ownAddressRuleName}]`), { status: 403 }),
+    ...[ownAddressRuleName, guardedAddressRuleName, addressFormRuleName].map((rule) => {
+      return reply(gatewayErrorWords.destination, detailsContain(`[${rule}]`), { status: 403 });
+    }),
     reply(gatewayErrorWords.names, detailsContain(`[${namesRuleName}]`), { status: 403 }),
     reply(gatewayErrorWords.policy, detailsContain('rbac_access_denied'), { status: 403, rule: refusingRule }),
     reply(gatewayErrorWords.origin, responseFlags('UF'), { status: failedStatus }),
