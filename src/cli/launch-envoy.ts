@@ -32,7 +32,8 @@ const readyTimeoutMs = 30_000;
 export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
   const { spec, options, metrics, drainMs } = parts;
   const found = await findEnvoy({
-    env: options.envoyFile === undefined ? parts.env : { ...parts.env, LEAFGATE_ENVOY: options.envoyFile },
+    ...(options.envoy === undefined ? {} : { named: options.envoy }),
+    env: parts.env,
     cacheDir: defaultCacheDir(parts.env, homedir()),
     minVersion: gatewayMinVersion,
     progress: parts.progress,
