@@ -1,6 +1,6 @@
 // What all HTTP legs share: one connection manager with the limits and the local replies, the filters in their order,
 // and routes that leave nothing of the gateway in a request.
-import { errorHeader, ruleHeader } from '../settings/gateway-answers.ts';
+import { causeHeader, errorHeader, ruleHeader } from '../settings/gateway-answers.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { clusterNames } from './clusters.ts';
 import type { DnsCaches } from './dns-cache.ts';
@@ -44,7 +44,7 @@ export function httpConnectionManager(plan: Plan, leg: HttpLeg): JsonObject {
       virtual_hosts: leg.virtualHosts,
       request_headers_to_remove: headersOfEnvoy,
       // only the gateway itself may say that it refused
-      response_headers_to_remove: [errorHeader, ruleHeader],
+      response_headers_to_remove: [errorHeader, ruleHeader, causeHeader],
     },
   });
 }

@@ -1,6 +1,13 @@
 // What a client is told when the gateway answers by itself: JSON with a stable word, the host and the id of the record.
 // Never Envoy's transport text: it can quote what an origin sent. The record has it.
-import { errorHeader, gatewayErrorWords, ruleHeader, type GatewayErrorWord } from '../settings/gateway-answers.ts';
+import {
+  causeHeader,
+  errorHeader,
+  gatewayErrorWords,
+  ruleHeader,
+  type GatewayErrorWord,
+} from '../settings/gateway-answers.ts';
+import { originCauseSigns, type OriginCause, type OriginCauseSign } from '../settings/origin-causes.ts';
 import { stateKeys, stateText } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 
@@ -28,29 +35,38 @@ export const localReplies: JsonObject = {
     }),
     reply(gatewayErrorWords.names, detailsContain(`[${namesRuleName}]`), { status: 403 }),
     reply(gatewayErrorWords.policy, detailsContain('rbac_access_denied'), { status: 403, rule: refusingRule }),
-    reply(gatewayErrorWords.origin, responseFlags('UF'), { status: failedStatus }),
-    reply(gatewayErrorWords.dns, responseFlags('DF'), { status: failedStatus }),
+    ...originCauseSigns.map(originReply),
     reply(gatewayErrorWords.other, anyError, {}),
   ],
 };
 
-function reply(
-  word: GatewayErrorWord,
-  filter: JsonObject,
-  { status, rule }: { readonly status?: number; readonly rule?: string },
-): JsonObject {
+/** a failure that is the origin's, never the gateway's own limits */
+function originReply({ cause, details, flag }: OriginCauseSign): JsonObject {
+  const filter = details === undefined ? responseFlags(flag) : detailsContain(details);
+  return reply(gatewayErrorWords.origin, filter, { status: failedStatus, cause });
+}
+
+type ReplyParts = { readonly status?: number; readonly rule?: string; readonly cause?: OriginCause };
+
+function reply(word: GatewayErrorWord, filter: JsonObject, parts: ReplyParts): JsonObject {
+  const { status, rule, cause } = parts;
   return {
     filter,
     ...(status === undefined ? {} : { status_code: status }),
-    body_format_override: body(word, rule),
-    headers_to_add: [header(errorHeader, word), ...(rule === undefined ? [] : [header(ruleHeader, rule)])],
+    body_format_override: body(word, parts),
+    headers_to_add: [
+      header(errorHeader, word),
+      ...(rule === undefined ? [] : [header(ruleHeader, rule)]),
+      ...(cause === undefined ? [] : [header(causeHeader, cause)]),
+    ],
   };
 }
 
-function body(word: GatewayErrorWord, rule: string | undefined): JsonObject {
+function body(word: GatewayErrorWord, { rule, cause }: ReplyParts): JsonObject {
   const format = {
     error: word,
     ...(rule === undefined ? {} : { rule }),
+    ...(cause === undefined ? {} : { cause }),
     status: '%RESPONSE_CODE%',
     host: stateText(stateKeys.host),
     id: stateText(stateKeys.id),

@@ -1,6 +1,7 @@
 // One thing that a client did through the gateway, as people and machines read it. The JSON of `--json` is this value.
 // Everything a client chose in it is capped; no query string, header or body is ever part of it.
 import type { Verdict } from '../policy/policy-types.ts';
+import type { OriginCause } from '../settings/origin-causes.ts';
 
 /**
  * request: one HTTP request · connect: a CONNECT that was not accepted · handshake: a TLS connection that brought no
@@ -40,6 +41,10 @@ export type AccessRecord = {
   readonly bytesSent: number;
   /** address:port of the origin */
   readonly upstream?: string;
+  /** why the origin did not answer, in the word that the client was told */
+  readonly cause?: OriginCause;
+  /** the same in Envoy's words, which no client sees */
+  readonly upstreamFailure?: string;
   readonly reason?: RecordReason;
 };
 

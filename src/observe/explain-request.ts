@@ -1,4 +1,5 @@
 // Why a request or tunnel was refused or failed, in words, from Envoy's flags and details. Pure.
+import { originCauseSigns, type OriginCause } from '../settings/origin-causes.ts';
 import type { AccessLogLine } from './access-log-line.ts';
 import type { ReasonCode, RecordOutcome, RecordReason } from './access-record.ts';
 
@@ -26,6 +27,15 @@ export function explainRequest(line: AccessLogLine): RecordReason | undefined {
 export function outcomeOf(reason: RecordReason | undefined): RecordOutcome {
   if (reason === undefined) return 'ok';
   return refusals.has(reason.code) ? 'refused' : 'failed';
+}
+
+/** The word that the client was told, by the table that makes Envoy's answers; undefined once an answer had begun. */
+export function originCauseOf(line: AccessLogLine): OriginCause | undefined {
+  const text = `${line.text.details ?? ''} ${line.text.upstream_failure ?? ''}`;
+  if (refusal(line) !== undefined || /after_response_started/.test(text)) return undefined;
+  return originCauseSigns.find(({ details, flag }) => {
+    return details === undefined ? hasFlag(line, flag) : text.includes(details);
+  })?.cause;
 }
 
 const refusals: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
@@ -124,7 +134,7 @@ function hasFlag(line: AccessLogLine, flag: string): boolean {
 }
 
 /** Envoy writes underscores for the spaces of an error's text */
-function upstreamFailure(line: AccessLogLine): string {
+export function upstreamFailure(line: AccessLogLine): string {
   return (line.text.upstream_failure ?? '').replaceAll('_', ' ');
 }
 
