@@ -1,7 +1,6 @@
 // Where connections go: the inner listener, our SDS socket, the built-in origin, and origins by name (TLS with HTTP/2 or
 // HTTP/1.1, TLS with HTTP/1.1 for upgrades, clear HTTP, plain TCP). Only the SDS cluster carries ADS.
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
-import type { DnsCaches } from './dns-cache.ts';
 import { extension, type JsonObject } from './json.ts';
 import { bufferBytes, openCircuitBreakers, originConnectTimeout } from './limits.ts';
 import { originRootsReference } from './origin-roots.ts';
@@ -13,33 +12,29 @@ export const clusterNames = {
   originTls: 'origin-tls',
   originTlsHttp1: 'origin-tls-http1',
   originClear: 'origin-clear',
-  originClearOwnPorts: 'origin-clear-own-ports',
   originTcp: 'origin-tcp',
-  originTcpOwnPorts: 'origin-tcp-own-ports',
 } as const;
 
 export const innerListenerName = 'inner';
 
 const httpOptionsType = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
-export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): readonly JsonObject[] {
+export function clusters(spec: GatewaySpec, dnsCache: JsonObject): readonly JsonObject[] {
   const tls = originTls(originRootsReference(spec.paths));
   return [
     innerCluster(),
     sdsCluster(spec.paths.sdsSocket),
     selfCheckCluster(spec),
-    originCluster(clusterNames.originTls, egress, {
+    originCluster(clusterNames.originTls, dnsCache, {
       ...httpOptions({ auto_config: { http_protocol_options: {}, http2_protocol_options: {} } }, verifiedByName),
       transport_socket: tls,
     }),
-    originCluster(clusterNames.originTlsHttp1, egress, {
+    originCluster(clusterNames.originTlsHttp1, dnsCache, {
       ...httpOptions({ explicit_http_config: { http_protocol_options: {} } }, verifiedByName),
       transport_socket: tls,
     }),
-    originCluster(clusterNames.originClear, egress),
-    originCluster(clusterNames.originClearOwnPorts, ownPorts),
-    originCluster(clusterNames.originTcp, egress),
-    originCluster(clusterNames.originTcpOwnPorts, ownPorts),
+    originCluster(clusterNames.originClear, dnsCache),
+    originCluster(clusterNames.originTcp, dnsCache),
   ];
 }
 
