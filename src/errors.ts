@@ -113,9 +113,9 @@ function fill(template: string, fields: ErrorFields): string {
 }
 
 /** Makes text safe for one line of a terminal or a log: control characters escaped, length capped. */
-export function printable(text: string): string {
+export function printable(text: string, maxChars = maxShownChars): string {
   const escaped = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) => {
     return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
-  return escaped.length > maxShownChars ? `${escaped.slice(0, maxShownChars)}…` : escaped;
+  return escaped.length > maxChars ? `${escaped.slice(0, maxChars)}…` : escaped;
 }

@@ -1,6 +1,7 @@
 // Where connections go: the inner listener, our SDS socket, the built-in origin, and origins by name (TLS with HTTP/2 or
 // HTTP/1.1, TLS with HTTP/1.1 for upgrades, clear HTTP, plain TCP). Only the SDS cluster carries ADS.
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import type { DnsCaches } from './dns-cache.ts';
 import { extension, type JsonObject } from './json.ts';
 import { bufferBytes, openCircuitBreakers, originConnectTimeout } from './limits.ts';
 import { originRootsReference } from './origin-roots.ts';
@@ -12,29 +13,33 @@ export const clusterNames = {
   originTls: 'origin-tls',
   originTlsHttp1: 'origin-tls-http1',
   originClear: 'origin-clear',
+  originClearOwnPorts: 'origin-clear-own-ports',
   originTcp: 'origin-tcp',
+  originTcpOwnPorts: 'origin-tcp-own-ports',
 } as const;
 
 export const innerListenerName = 'inner';
 
 const httpOptionsType = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
-export function clusters(spec: GatewaySpec, dnsCache: JsonObject): readonly JsonObject[] {
+export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): readonly JsonObject[] {
   const tls = originTls(originRootsReference(spec.paths));
   return [
     innerCluster(),
     sdsCluster(spec.paths.sdsSocket),
     selfCheckCluster(spec),
-    originCluster(clusterNames.originTls, dnsCache, {
+    originCluster(clusterNames.originTls, egress, {
       ...httpOptions({ auto_config: { http_protocol_options: {}, http2_protocol_options: {} } }, verifiedByName),
       transport_socket: tls,
     }),
-    originCluster(clusterNames.originTlsHttp1, dnsCache, {
+    originCluster(clusterNames.originTlsHttp1, egress, {
       ...httpOptions({ explicit_http_config: { http_protocol_options: {} } }, verifiedByName),
       transport_socket: tls,
     }),
-    originCluster(clusterNames.originClear, dnsCache),
-    originCluster(clusterNames.originTcp, dnsCache),
+    originCluster(clusterNames.originClear, egress),
+    originCluster(clusterNames.originClearOwnPorts, ownPorts),
+    originCluster(clusterNames.originTcp, egress),
+    originCluster(clusterNames.originTcpOwnPorts, ownPorts),
   ];
 }
 

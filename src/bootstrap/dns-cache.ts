@@ -1,10 +1,11 @@
-// The DNS cache and, in it, the destination guard: every leg, names and literals, every address of an answer, before
+// The DNS caches and, in them, the destination guard: every leg, names and literals, every address of an answer, before
 // any connect (design decision 5; RBAC on the upstream address is bypassable in two measured ways).
-// Envoy demands that all users of one cache name give the very same settings: there is one object.
+// Envoy demands that all users of one cache name give the very same settings: there is one object for each.
 import { parseCidr, subtractCidrs } from '../names/cidr.ts';
 import type { Cidr } from '../names/name-types.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { extension, type JsonObject } from './json.ts';
+import { ownRanges } from './own-listeners.ts';
 
 /** refused as destinations, from the special-purpose registries (RFC 6890) and what they leave out */
 const guardedRanges = [
@@ -43,9 +44,23 @@ export function refusedDestinations(exceptions: readonly Cidr[]): readonly Cidr[
   });
 }
 
-export function dnsCache(spec: Pick<GatewaySpec, 'allowDestinations' | 'dnsServers'>): JsonObject {
+export type DnsCaches = {
+  readonly egress: JsonObject;
+  /** for the ports that the gateway itself listens on: no exception opens its own addresses there */
+  readonly ownPorts: JsonObject;
+};
+
+export function dnsCaches(spec: GatewaySpec): DnsCaches {
+  const refused = refusedDestinations(spec.allowDestinations);
   return {
-    name: 'egress',
+    egress: dnsCache('egress', refused, spec.dnsServers),
+    ownPorts: dnsCache('egress-own-ports', [...refused, ...ownRanges(spec)], spec.dnsServers),
+  };
+}
+
+function dnsCache(name: string, refused: readonly Cidr[], dnsServers: readonly ListenAddress[]): JsonObject {
+  return {
+    name,
     // happy eyeballs, 300 ms; the other families lose hosts whose first address is dead (measured)
     dns_lookup_family: 'ALL',
     max_hosts: 20_000,
@@ -54,8 +69,8 @@ export function dnsCache(spec: Pick<GatewaySpec, 'allowDestinations' | 'dnsServe
     host_ttl: '60s',
     dns_query_timeout: '3s',
     dns_cache_circuit_breaker: { max_pending_requests: 4096 },
-    typed_dns_resolver_config: resolver(spec.dnsServers),
-    resolved_address_filter: { ranges: refusedDestinations(spec.allowDestinations).map(addressRange) },
+    typed_dns_resolver_config: resolver(dnsServers),
+    resolved_address_filter: { ranges: refused.map(addressRange) },
   };
 }
 

@@ -3,14 +3,13 @@
 import { stringify } from 'yaml';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { clusterNames, clusters } from './clusters.ts';
-import { dnsCache } from './dns-cache.ts';
-import { explicitListeners } from './explicit-listener.ts';
+import { dnsCaches } from './dns-cache.ts';
+import { explicitListener } from './explicit-listener.ts';
 import type { Plan } from './http-leg.ts';
 import { innerListener } from './inner-listener.ts';
 import { extension, type JsonObject } from './json.ts';
 import { overloadManager } from './limits.ts';
 import { originRootsDocument } from './origin-roots.ts';
-import { frontDocuments } from './proxy-front.ts';
 import { policyDocument } from './policy-filter.ts';
 import { bootstrapFile, originRootsFile, policyFile, renderJson, resolveFile } from './rendered-files.ts';
 import { resolveDocument } from './resolve-filter.ts';
@@ -28,14 +27,13 @@ export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
       [policyFile, renderJson(policyDocument(spec.policy))],
       [resolveFile, renderJson(resolveDocument(spec.resolve))],
       [originRootsFile, renderJson(originRootsDocument(spec.paths))],
-      ...frontDocuments(spec.front, spec.paths).map(([file, document]) => [file, renderJson(document)] as const),
     ]),
     bootstrapFile,
   };
 }
 
 export function bootstrapDocument(spec: GatewaySpec): JsonObject {
-  const plan: Plan = { spec, dnsCache: dnsCache(spec) };
+  const plan: Plan = { spec, dnsCaches: dnsCaches(spec) };
   return {
     node: { id: 'leafgate', cluster: 'leafgate' },
     admin: { address: { pipe: { path: spec.paths.adminSocket, mode: ownerOnly } } },
@@ -49,8 +47,8 @@ export function bootstrapDocument(spec: GatewaySpec): JsonObject {
     overload_manager: overloadManager(spec.limits),
     dynamic_resources: { ads_config: adsConfig },
     static_resources: {
-      listeners: [...explicitListeners(plan), innerListener(plan)],
-      clusters: clusters(spec, plan.dnsCache),
+      listeners: [explicitListener(plan), innerListener(plan)],
+      clusters: clusters(spec, plan.dnsCaches),
     },
   };
 }

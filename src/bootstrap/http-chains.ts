@@ -4,13 +4,30 @@ import { noSniHost } from '../settings/gateway-spec.ts';
 import { accessLog } from './access-log-format.ts';
 import { clusterNames } from './clusters.ts';
 import { httpStateFilter, requestHostObject } from './filter-state.ts';
-import { domainsOf, httpConnectionManager, policyFilter, routeTo, virtualHost, type Plan } from './http-leg.ts';
+import {
+  clearRoutes,
+  domainsOf,
+  httpConnectionManager,
+  policyFilter,
+  routeTo,
+  virtualHost,
+  type Plan,
+} from './http-leg.ts';
 import { extension, type JsonObject } from './json.ts';
 import { handshakeTimeout } from './limits.ts';
+import { literalGuard } from './literal-guard.ts';
 import { clearComparison, interceptComparison, namesHttpFilter } from './name-comparison.ts';
+import { tunnelToOwnPort } from './own-listeners.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
 
-export const chainNames = { intercept: 'intercept', clear: 'clear', relay: 'relay', tcp: 'tcp' } as const;
+export const chainNames = {
+  intercept: 'intercept',
+  clear: 'clear',
+  relay: 'relay',
+  relayOwnPorts: 'relay-own-ports',
+  tcp: 'tcp',
+  tcpOwnPorts: 'tcp-own-ports',
+} as const;
 
 export function interceptChain(plan: Plan): JsonObject {
   return {
@@ -25,6 +42,7 @@ export function interceptChain(plan: Plan): JsonObject {
           httpStateFilter('names', [requestHostObject, interceptComparison.object]),
           namesHttpFilter(interceptComparison),
           policyFilter(plan),
+          literalGuard(plan.spec),
         ],
         virtualHosts: [
           virtualHost('self-check', domainsOf(plan.spec.selfCheck.host), [routeTo(clusterNames.selfCheck)]),
@@ -54,10 +72,11 @@ export function clearChain(plan: Plan): JsonObject {
           httpStateFilter('names', [requestHostObject, clearComparison.object]),
           namesHttpFilter(clearComparison),
           policyFilter(plan),
+          literalGuard(plan.spec),
         ],
         virtualHosts: [
           selfCheckRefusal(plan.spec.selfCheck.host),
-          virtualHost('origins', ['*'], [routeTo(clusterNames.originClear)]),
+          virtualHost('origins', ['*'], clearRoutes(tunnelToOwnPort(plan.spec))),
         ],
       }),
     ],

@@ -1,15 +1,17 @@
 // What all HTTP legs share: one connection manager with the limits and the local replies, the filters in their order,
 // and routes that leave nothing of the gateway in a request.
-import { errorHeader, ruleHeader } from '../settings/gateway-answers.ts';
+import { causeHeader, errorHeader, ruleHeader } from '../settings/gateway-answers.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
-import { extension, type JsonObject } from './json.ts';
+import { clusterNames } from './clusters.ts';
+import type { DnsCaches } from './dns-cache.ts';
+import { extension, typed, type JsonObject } from './json.ts';
 import { http2Limits, idleTimeout, maxHeaderCount, maxRequestHeadersKb, requestHeadersTimeout } from './limits.ts';
 import { localReplies } from './local-replies.ts';
 import { policyFilterName, policyFilterType } from './policy-filter.ts';
 import { followedFile, followedFilter, policyFile } from './rendered-files.ts';
 
-/** What chains and listeners are built from: the spec, and the one DNS cache. */
-export type Plan = { readonly spec: GatewaySpec; readonly dnsCache: JsonObject };
+/** What chains and listeners are built from: the spec, and the DNS caches. */
+export type Plan = { readonly spec: GatewaySpec; readonly dnsCaches: DnsCaches };
 
 export type HttpLeg = {
   /** prefix of its statistics */
@@ -37,12 +39,12 @@ export function httpConnectionManager(plan: Plan, leg: HttpLeg): JsonObject {
     ...leg.fields,
     access_log: leg.accessLogs,
     local_reply_config: localReplies,
-    http_filters: [...leg.filters, forwardProxyFilter(plan.dnsCache), routerFilter],
+    http_filters: [...leg.filters, ...forwardProxyFilters(plan.dnsCaches), routerFilter],
     route_config: {
       virtual_hosts: leg.virtualHosts,
       request_headers_to_remove: headersOfEnvoy,
       // only the gateway itself may say that it refused
-      response_headers_to_remove: [errorHeader, ruleHeader],
+      response_headers_to_remove: [errorHeader, ruleHeader, causeHeader],
     },
   });
 }
@@ -59,6 +61,17 @@ export function virtualHost(name: string, domains: readonly string[], routes: re
 /** every path to one cluster, for as long as the stream is alive */
 export function routeTo(cluster: string, match: JsonObject = {}): JsonObject {
   return { match: { prefix: '/', ...match }, route: { cluster, timeout: '0s' } };
+}
+
+/** Clear requests, those to a port of the gateway itself (`toOwnPort`) by the cache that refuses its own addresses. */
+export function clearRoutes(toOwnPort: JsonObject): readonly JsonObject[] {
+  return [
+    {
+      ...routeTo(clusterNames.originClearOwnPorts, toOwnPort),
+      typed_per_filter_config: { [forwardProxyName]: isDisabled(true), [ownPortsProxyName]: isDisabled(false) },
+    },
+    routeTo(clusterNames.originClear),
+  ];
 }
 
 /** `host`, with and without a port */
@@ -90,14 +103,25 @@ const routerFilter = extension('envoy.filters.http.router', 'envoy.extensions.fi
   suppress_envoy_headers: true,
 });
 
-function forwardProxyFilter(dnsCache: JsonObject): JsonObject {
-  return extension(
-    'envoy.filters.http.dynamic_forward_proxy',
-    'envoy.extensions.filters.http.dynamic_forward_proxy.v3.FilterConfig',
-    {
-      dns_cache_config: dnsCache,
-      // saves the lookup of a name that is dialled elsewhere (`--resolve`)
-      allow_dynamic_host_from_filter_state: true,
-    },
-  );
+const forwardProxyName = 'envoy.filters.http.dynamic_forward_proxy';
+const ownPortsProxyName = 'forward-proxy-own-ports';
+
+/** each route uses the one whose cache its cluster has */
+function forwardProxyFilters({ egress, ownPorts }: DnsCaches): readonly JsonObject[] {
+  return [
+    forwardProxyFilter(forwardProxyName, egress),
+    { ...forwardProxyFilter(ownPortsProxyName, ownPorts), disabled: true },
+  ];
+}
+
+function forwardProxyFilter(name: string, dnsCache: JsonObject): JsonObject {
+  return extension(name, 'envoy.extensions.filters.http.dynamic_forward_proxy.v3.FilterConfig', {
+    dns_cache_config: dnsCache,
+    // saves the lookup of a name that is dialled elsewhere (`--resolve`)
+    allow_dynamic_host_from_filter_state: true,
+  });
+}
+
+function isDisabled(disabled: boolean): JsonObject {
+  return typed('envoy.config.route.v3.FilterConfig', disabled ? { disabled } : { config: {} });
 }

@@ -1,6 +1,7 @@
 // The inner listener: every tunnel arrives here, shows its protocol, and goes to the chain that its rule chose. What
 // matches no chain is closed: with an opaque fallback a client that waits before its ClientHello walks out unread
 // (hole H1, measured).
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { accessLog } from './access-log-format.ts';
 import { innerListenerName } from './clusters.ts';
 import { stateKeys } from './filter-state.ts';
@@ -8,8 +9,9 @@ import { chainNames, clearChain, interceptChain } from './http-chains.ts';
 import type { Plan } from './http-leg.ts';
 import { extension, typed, type JsonObject } from './json.ts';
 import { bufferBytes, inspectionTimeout } from './limits.ts';
+import { ownPorts } from './own-listeners.ts';
 import { stateInput } from './policy-filter.ts';
-import { relayChain, tcpChain } from './tcp-chains.ts';
+import { relayChains, tcpChains } from './tcp-chains.ts';
 
 export function innerListener(plan: Plan): JsonObject {
   return {
@@ -30,8 +32,8 @@ export function innerListener(plan: Plan): JsonObject {
       ),
     ],
     access_log: [accessLog('listener', plan.spec.paths.accessLog)],
-    filter_chains: [relayChain(plan), interceptChain(plan), clearChain(plan), tcpChain(plan)],
-    filter_chain_matcher: { matcher_list: { matchers: chainChoice } },
+    filter_chains: [...relayChains(plan), interceptChain(plan), clearChain(plan), ...tcpChains(plan)],
+    filter_chain_matcher: { matcher_list: { matchers: chainChoice(plan.spec) } },
     per_connection_buffer_limit_bytes: bufferBytes,
   };
 }
@@ -50,13 +52,27 @@ const isMintableName: JsonObject = {
 };
 
 /** the order is the rule: `tcp:` takes everything, TLS too; a `relay:` rule relays TLS and nothing else */
-const chainChoice: readonly JsonObject[] = [
-  chosen(chainNames.tcp, ruleStartsWith('tcp:')),
-  chosen(chainNames.relay, { and_matcher: { predicate: [isTls, ruleStartsWith('relay:')] } }),
-  chosen(chainNames.intercept, { and_matcher: { predicate: [isTls, isMintableName] } }),
-  chosen(chainNames.clear, applicationProtocolContains('http/1')),
-  chosen(chainNames.clear, applicationProtocolContains('h2c')),
-];
+function chainChoice(spec: GatewaySpec): readonly JsonObject[] {
+  const toOwnPort = portIn(ownPorts(spec));
+  return [
+    chosen(chainNames.tcpOwnPorts, allOf(ruleStartsWith('tcp:'), toOwnPort)),
+    chosen(chainNames.tcp, ruleStartsWith('tcp:')),
+    chosen(chainNames.relayOwnPorts, allOf(isTls, ruleStartsWith('relay:'), toOwnPort)),
+    chosen(chainNames.relay, allOf(isTls, ruleStartsWith('relay:'))),
+    chosen(chainNames.intercept, allOf(isTls, isMintableName)),
+    chosen(chainNames.clear, applicationProtocolContains('http/1')),
+    chosen(chainNames.clear, applicationProtocolContains('h2c')),
+  ];
+}
+
+function allOf(...predicate: readonly JsonObject[]): JsonObject {
+  return { and_matcher: { predicate } };
+}
+
+function portIn(ports: readonly number[]): JsonObject {
+  const valueMatch = { safe_regex: { google_re2: {}, regex: ports.join('|') } };
+  return { single_predicate: { input: stateInput(stateKeys.port), value_match: valueMatch } };
+}
 
 function chosen(chain: string, predicate: JsonObject): JsonObject {
   return {

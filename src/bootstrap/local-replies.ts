@@ -1,12 +1,21 @@
 // What a client is told when the gateway answers by itself: JSON with a stable word, the host and the id of the record.
 // Never Envoy's transport text: it can quote what an origin sent. The record has it.
-import { errorHeader, gatewayErrorWords, ruleHeader, type GatewayErrorWord } from '../settings/gateway-answers.ts';
+import {
+  causeHeader,
+  errorHeader,
+  gatewayErrorWords,
+  ruleHeader,
+  type GatewayErrorWord,
+} from '../settings/gateway-answers.ts';
+import { originCauseSigns, type OriginCause, type OriginCauseSign } from '../settings/origin-causes.ts';
 import { stateKeys, stateText } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 
 /** RBAC policies that are not a person's rules */
 export const namesRuleName = 'name-mismatch';
 export const ownAddressRuleName = 'gateway-itself';
+export const guardedAddressRuleName = 'guarded-address';
+export const addressFormRuleName = 'address-form';
 
 /** The rule's name comes from the details: RBAC's metadata is not yet set when a refusal's reply is built (measured). */
 const refusingRule = String.raw`%CEL(re.extract(response.code_details, 'matched_policy.(.*).$', '\\1'))%`;
@@ -21,32 +30,43 @@ const anyError: JsonObject = {
 export const localReplies: JsonObject = {
   mappers: [
     reply(gatewayErrorWords.destination, detailsContain('address_denied'), { status: 403 }),
-    reply(gatewayErrorWords.destination, detailsContain(`[${ownAddressRuleName}]`), { status: 403 }),
+    ...[ownAddressRuleName, guardedAddressRuleName, addressFormRuleName].map((rule) => {
+      return reply(gatewayErrorWords.destination, detailsContain(`[${rule}]`), { status: 403 });
+    }),
     reply(gatewayErrorWords.names, detailsContain(`[${namesRuleName}]`), { status: 403 }),
     reply(gatewayErrorWords.policy, detailsContain('rbac_access_denied'), { status: 403, rule: refusingRule }),
-    reply(gatewayErrorWords.origin, responseFlags('UF'), { status: failedStatus }),
-    reply(gatewayErrorWords.dns, responseFlags('DF'), { status: failedStatus }),
+    ...originCauseSigns.map(originReply),
     reply(gatewayErrorWords.other, anyError, {}),
   ],
 };
 
-function reply(
-  word: GatewayErrorWord,
-  filter: JsonObject,
-  { status, rule }: { readonly status?: number; readonly rule?: string },
-): JsonObject {
+/** a failure that is the origin's, never the gateway's own limits */
+function originReply({ cause, details, flag }: OriginCauseSign): JsonObject {
+  const filter = details === undefined ? responseFlags(flag) : detailsContain(details);
+  return reply(gatewayErrorWords.origin, filter, { status: failedStatus, cause });
+}
+
+type ReplyParts = { readonly status?: number; readonly rule?: string; readonly cause?: OriginCause };
+
+function reply(word: GatewayErrorWord, filter: JsonObject, parts: ReplyParts): JsonObject {
+  const { status, rule, cause } = parts;
   return {
     filter,
     ...(status === undefined ? {} : { status_code: status }),
-    body_format_override: body(word, rule),
-    headers_to_add: [header(errorHeader, word), ...(rule === undefined ? [] : [header(ruleHeader, rule)])],
+    body_format_override: body(word, parts),
+    headers_to_add: [
+      header(errorHeader, word),
+      ...(rule === undefined ? [] : [header(ruleHeader, rule)]),
+      ...(cause === undefined ? [] : [header(causeHeader, cause)]),
+    ],
   };
 }
 
-function body(word: GatewayErrorWord, rule: string | undefined): JsonObject {
+function body(word: GatewayErrorWord, { rule, cause }: ReplyParts): JsonObject {
   const format = {
     error: word,
     ...(rule === undefined ? {} : { rule }),
+    ...(cause === undefined ? {} : { cause }),
     status: '%RESPONSE_CODE%',
     host: stateText(stateKeys.host),
     id: stateText(stateKeys.id),

@@ -12,16 +12,23 @@ import {
 import { extension, type JsonObject } from './json.ts';
 import { namesRuleName } from './local-replies.ts';
 
+/**
+ * A port in the authority must be the one of the CONNECT, which is dialled and decided on. None claims no other: some
+ * clients leave it out beside ports that are not the scheme's (gRPC's authority override), against RFC 9110 7.2.
+ */
+const requestPortAgrees = String.raw`!request.host.matches('.*:[0-9]+$') || re.extract(request.host, ':0*([0-9]+)$', '\\1') == string(filter_state['${stateKeys.port}'])`;
+
 type Comparison = { readonly object: JsonObject; readonly agreed: string };
 
 /** decrypted requests: server name, authority and CONNECT host, all three */
 export const interceptComparison = comparison([
   `${normalisedServerName} == ${normalisedRequestHost}`,
   `${normalisedRequestHost} == ${connectHostInCel}`,
+  requestPortAgrees,
 ]);
 
 /** clear requests inside a CONNECT: Host and CONNECT host */
-export const clearComparison = comparison([`${normalisedRequestHost} == ${connectHostInCel}`]);
+export const clearComparison = comparison([`${normalisedRequestHost} == ${connectHostInCel}`, requestPortAgrees]);
 
 /** a literal address: TLS has no server name for one (RFC 6066 section 3) */
 const connectsToAddress = String.raw`${connectHostInCel}.matches('^([0-9.]+|[0-9a-f.]*:[0-9a-f:.]*)$')`;

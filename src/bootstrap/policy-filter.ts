@@ -64,7 +64,7 @@ function addressOutcome(groups: readonly RuleGroup[], byDefault: JsonObject): Js
   return { matcher: { ...tree, on_no_match: byDefault } };
 }
 
-function hostTree(name: string, type: string, fields: JsonObject): JsonObject {
+export function hostTree(name: string, type: string, fields: JsonObject): JsonObject {
   return { matcher_tree: { input: stateInput(stateKeys.host), custom_match: extension(name, type, fields) } };
 }
 
@@ -112,6 +112,9 @@ function ruleOutcome(rule: PolicyRule): JsonObject {
 }
 
 function outcome(verdict: Verdict, rule: string): JsonObject {
-  const action = { name: outcomeName(verdict, rule), action: verdict === 'deny' ? 'DENY' : 'ALLOW' };
-  return { action: extension('envoy.filters.rbac.action', 'envoy.config.rbac.v3.Action', action) };
+  return rbacAction(outcomeName(verdict, rule), verdict === 'deny' ? 'DENY' : 'ALLOW');
+}
+
+export function rbacAction(name: string, action: 'ALLOW' | 'DENY'): JsonObject {
+  return { action: extension('envoy.filters.rbac.action', 'envoy.config.rbac.v3.Action', { name, action }) };
 }

@@ -9,29 +9,35 @@ import { extension, type JsonObject } from './json.ts';
 import { idleTimeout } from './limits.ts';
 import { namesNetworkFilter, relayComparison } from './name-comparison.ts';
 
-export function relayChain(plan: Plan): JsonObject {
+/** Two chains: the port decides which one, since a tunnel to the gateway itself must come to nothing. */
+export function relayChains(plan: Plan): readonly JsonObject[] {
   const comparing = [networkStateFilter([relayComparison.object]), namesNetworkFilter(relayComparison)];
-  return { name: chainNames.relay, filters: [...comparing, ...forwarding(plan, chainNames.relay)] };
+  return [chainNames.relay, chainNames.relayOwnPorts].map((name) => {
+    return { name, filters: [...comparing, ...forwarding(plan, name)] };
+  });
 }
 
-export function tcpChain(plan: Plan): JsonObject {
-  return { name: chainNames.tcp, filters: forwarding(plan, chainNames.tcp) };
+export function tcpChains(plan: Plan): readonly JsonObject[] {
+  return [chainNames.tcp, chainNames.tcpOwnPorts].map((name) => ({ name, filters: forwarding(plan, name) }));
 }
+
+const ownPortsChains: ReadonlySet<string> = new Set([chainNames.relayOwnPorts, chainNames.tcpOwnPorts]);
 
 /**
  * The CONNECT's host and port, from filter state, are dialled: the forward proxy prefers them to the server name. It has
  * to run before the TCP proxy, or the first connection to each new host fails (measured).
  */
 function forwarding(plan: Plan, name: string): readonly JsonObject[] {
+  const isForOwnPorts = ownPortsChains.has(name);
   const forwardProxy = 'envoy.extensions.filters.network.sni_dynamic_forward_proxy.v3.FilterConfig';
   return [
     extension('envoy.filters.network.sni_dynamic_forward_proxy', forwardProxy, {
       port_value: 443,
-      dns_cache_config: plan.dnsCache,
+      dns_cache_config: isForOwnPorts ? plan.dnsCaches.ownPorts : plan.dnsCaches.egress,
     }),
     extension('envoy.filters.network.tcp_proxy', 'envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy', {
       stat_prefix: name,
-      cluster: clusterNames.originTcp,
+      cluster: isForOwnPorts ? clusterNames.originTcpOwnPorts : clusterNames.originTcp,
       idle_timeout: idleTimeout,
       access_log: [accessLog('tcp', plan.spec.paths.accessLog)],
     }),

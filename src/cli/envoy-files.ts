@@ -20,7 +20,7 @@ export async function writeEnvoyFiles(spec: GatewaySpec): Promise<string> {
   return join(renderedDir, bootstrapFile);
 }
 
-/** Certificates of the `--origin-ca` files. @throws origin-ca-unreadable, and what the strict PEM reader throws */
+/** Certificates of the `--origin-ca` files. @throws origin-ca-unreadable, and what the PEM reader throws */
 export function readOriginCas(files: readonly string[]): readonly Certificate[] {
   return files.flatMap((file) => {
     let text: string;
@@ -29,7 +29,7 @@ export function readOriginCas(files: readonly string[]): readonly Certificate[] 
     } catch (error) {
       throw cliErrors.error('origin-ca-unreadable', { file, detail: systemReason(error) }, error);
     }
-    return [...parseCertificateBundle(text, `--origin-ca ${file}`)];
+    return [...parseCertificateBundle(text, `--origin-ca ${file}`, 'anywhere')];
   });
 }
 

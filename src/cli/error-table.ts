@@ -9,6 +9,7 @@ import { poolErrors } from '../pool/pool-errors.ts';
 import { probeErrors } from '../probe/probe-errors.ts';
 import { projectionErrors } from '../projection/projection-errors.ts';
 import { sdsErrors } from '../sds/sds-errors.ts';
+import { policyFileErrors } from '../settings/policy-file-errors.ts';
 import { settingsErrors } from '../settings/settings-errors.ts';
 import { transportErrors } from '../transport/transport-errors.ts';
 import { x509Errors } from '../x509/x509-errors.ts';
@@ -21,6 +22,7 @@ const slices = {
   socket: socketErrors,
   cli: cliErrors,
   settings: settingsErrors,
+  'policy file': policyFileErrors,
   envoy: envoyErrors,
   pool: poolErrors,
   x509: x509Errors,

@@ -2,6 +2,7 @@
 // Must not know how a gateway is started.
 import { LeafgateError } from '../errors.ts';
 import type { Cidr } from '../names/name-types.ts';
+import type { NamedEnvoy } from '../envoy/find-envoy.ts';
 import type { ListenAddress, ResolveOverride } from '../settings/gateway-spec.ts';
 import type { HealthListen } from '../observe/health-server.ts';
 import { checkListenGuarded, parseListenAddress } from '../settings/parse-listen.ts';
@@ -19,7 +20,7 @@ export type GatewayOptions = {
   readonly resolve: readonly ResolveOverride[];
   readonly allowDestinations: readonly Cidr[];
   readonly originCaFiles: readonly string[];
-  readonly envoyFile?: string;
+  readonly envoy?: NamedEnvoy;
   readonly metrics?: HealthListen;
   readonly json: boolean;
   readonly allowEd25519: boolean;
@@ -35,7 +36,7 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
 
   const listen = attempt(() => readListen(source, listenByDefault));
   const metrics = each(textSettings.metrics, parseHealthTarget).at(-1);
-  const envoyFile = givenTexts(textSettings.envoy, source).at(-1)?.text;
+  const [envoy] = each(textSettings.envoy, ({ text, setting }) => ({ path: text, setting })).slice(-1);
   const quantities = attempt(() => readQuantities(source));
   const options = {
     allowFrom: each(textSettings.allowFrom, ({ text, setting }) => parseCidrSetting(text, setting)),
@@ -45,7 +46,7 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
     json: attempt(() => isSwitchedOn(switchSettings.json, source)) ?? false,
     allowEd25519: attempt(() => isSwitchedOn(switchSettings.allowEd25519, source)) ?? false,
     ...(metrics === undefined ? {} : { metrics }),
-    ...(envoyFile === undefined ? {} : { envoyFile }),
+    ...(envoy === undefined ? {} : { envoy }),
   };
   if (listen !== undefined) attempt(() => checkListenGuarded(listen, options.allowFrom));
   problems.throwAny();

@@ -9,7 +9,8 @@ import { versionText } from '../envoy/envoy-version.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { listenAddressText } from '../settings/parse-listen.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
-import { isIpv6, isUnspecified, parseIpAddress } from '../names/ip-address.ts';
+import { isIpv6, parseIpAddress } from '../names/ip-address.ts';
+import { isWildcard } from './gateway-spec-for.ts';
 import { recordFlushMs } from './gateway-records.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -31,7 +32,8 @@ const readyTimeoutMs = 30_000;
 export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
   const { spec, options, metrics, drainMs } = parts;
   const found = await findEnvoy({
-    env: options.envoyFile === undefined ? parts.env : { ...parts.env, LEAFGATE_ENVOY: options.envoyFile },
+    ...(options.envoy === undefined ? {} : { named: options.envoy }),
+    env: parts.env,
     cacheDir: defaultCacheDir(parts.env, homedir()),
     minVersion: gatewayMinVersion,
     progress: parts.progress,
@@ -73,6 +75,6 @@ async function readEnvoy(admin: AdminClient, metrics: Metrics): Promise<void> {
 /** Where clients of this machine connect. */
 export function proxyUrlOf({ address, port }: ListenAddress): string {
   const loopback = parseIpAddress(isIpv6(address) ? '::1' : '127.0.0.1');
-  const reachable = isUnspecified(address) && loopback !== undefined ? loopback : address;
+  const reachable = isWildcard(address) && loopback !== undefined ? loopback : address;
   return `http://${listenAddressText({ address: reachable, port })}`;
 }

@@ -10,6 +10,7 @@ import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import { followPoolFile } from '../pool/follow-pool-file.ts';
 import type { Pool } from '../pool/pool-types.ts';
+import { looseModeOf } from '../pool/read-pool-file.ts';
 import { createSdsServer, type SdsServer } from '../sds/sds-server.ts';
 import type { Quantities } from '../settings/read-settings.ts';
 import { mintEvents, sdsEvents } from './mint-wiring.ts';
@@ -60,6 +61,7 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
     },
   });
   closers.add('pool', () => follower.close());
+  await warnOfLooseMode(parts.poolFile, log);
   reportPool(follower.current(), log, metrics);
   const server = createServer(parts, () => follower.current());
   await server.listenOnSocket(parts.socketPath);
@@ -77,6 +79,15 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
         ? mintingReadiness(follower.current(), trouble, clock)
         : { isOk: false, reasons: [`the socket ${parts.socketPath} is gone: restart`] },
   };
+}
+
+async function warnOfLooseMode(path: string, log: Log): Promise<void> {
+  const mode = await looseModeOf(path);
+  if (mode === undefined) return;
+  log.warn('the pool file holds CA keys and is not private', {
+    path,
+    detail: `its mode is ${mode}: chmod 600 ${path}`,
+  });
 }
 
 function createServer({ mayMint, clock, quantities, log, metrics }: MintingParts, pool: () => Pool): SdsServer {

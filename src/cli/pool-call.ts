@@ -1,6 +1,6 @@
 // Making a pool, seeing what is in one, finding everything that is wrong. Keys are never shown.
 import { randomBytes } from 'node:crypto';
-import { exitCodes } from '../errors.ts';
+import { LeafgateError, exitCodes, type ExitCode } from '../errors.ts';
 import { shortestLeafMs } from '../mint/mint-settings.ts';
 import { createPool } from '../pool/create-pool.ts';
 import type { PoolTerms } from '../pool/examine-pool.ts';
@@ -37,19 +37,41 @@ export async function printAnchors(file: string, context: CommandContext): Promi
   context.io.stdout(encodeCertificatesPem(pool.cas.map((ca) => ca.anchor)));
 }
 
-export async function verifyPoolFile(file: string, values: ReadValues, context: CommandContext): Promise<void> {
-  const terms = termsFor(file, context, values.allowEd25519 === true);
-  const faults = verifyPool(await readPoolFile(file), terms).flatMap((fault) => {
-    return fault.problems.length > 0 ? fault.problems : [fault];
-  });
-  if (faults.length > 0) context.finishWith(exitCodes.negative);
+/** One answer for each file. A file that cannot be read ends in its own exit code, which outweighs a no to another. */
+export async function verifyPoolFiles(
+  files: readonly string[],
+  values: ReadValues,
+  context: CommandContext,
+): Promise<void> {
+  const codes: ExitCode[] = [];
+  for (const file of files) codes.push(await verifyPoolFile(file, values, context));
+  context.finishWith(codes.find((code) => code === exitCodes.usage) ?? Math.max(...codes));
+}
+
+async function verifyPoolFile(file: string, values: ReadValues, context: CommandContext): Promise<ExitCode> {
+  const { isRead, faults } = await faultsOf(file, termsFor(file, context, values.allowEd25519 === true));
   if (values.json === true) {
     const listed = faults.map(({ code, message, remedy }) => ({ code, message, remedy }));
     context.io.stdout(`${JSON.stringify({ file, ok: faults.length === 0, faults: listed })}\n`);
-    return;
+  } else {
+    if (faults.length === 0) context.io.stdout(`${file}: nothing is wrong with it\n`);
+    for (const fault of faults) context.io.stderr(`${errorLine(fault)}\n`);
   }
-  if (faults.length === 0) context.io.stdout(`${file}: nothing is wrong with it\n`);
-  for (const fault of faults) context.io.stderr(`${errorLine(fault)}\n`);
+  if (!isRead) return exitCodes.usage;
+  return faults.length > 0 ? exitCodes.negative : exitCodes.ok;
+}
+
+type FoundFaults = { readonly isRead: boolean; readonly faults: readonly LeafgateError[] };
+
+async function faultsOf(file: string, terms: PoolTerms): Promise<FoundFaults> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readPoolFile(file);
+  } catch (thrown) {
+    return { isRead: false, faults: [LeafgateError.from(thrown)] };
+  }
+  const found = verifyPool(bytes, terms);
+  return { isRead: true, faults: found.flatMap((fault) => (fault.problems.length > 0 ? fault.problems : [fault])) };
 }
 
 function termsFor(source: string, context: CommandContext, allowEd25519: boolean): PoolTerms {

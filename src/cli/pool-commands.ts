@@ -42,11 +42,11 @@ export function addPoolCommands(program: Command, context: CommandContext): void
   pool
     .command('verify')
     .description('names everything that is wrong with a pool at once; exit code 4 when something is')
-    .argument('<FILE>')
+    .argument('<FILE...>')
     .option('--allow-ed25519', 'lets an Ed25519 CA sign, which NSS and mbedTLS refuse')
-    .option('--json', 'as one JSON object')
-    .action(async (file: string, values: ReadValues) => {
-      const { verifyPoolFile } = await import('./pool-call.ts');
-      await verifyPoolFile(file, values, context);
+    .option('--json', 'as one JSON object a file and line')
+    .action(async (files: readonly string[], values: ReadValues) => {
+      const { verifyPoolFiles } = await import('./pool-call.ts');
+      await verifyPoolFiles(files, values, context);
     });
 }

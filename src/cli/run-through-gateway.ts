@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { millis } from '../clock.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
-import { actorEnvironment, type ActorTrust } from '../projection/actor-environment.ts';
+import { actorEnvironment, sendsAllAround, type ActorTrust } from '../projection/actor-environment.ts';
 import { givenTexts } from '../settings/read-settings.ts';
 import { settingsTable } from '../settings/settings-table.ts';
 import { flagOf } from '../settings/setting-types.ts';
@@ -125,7 +125,9 @@ type CommandPlace = {
 
 async function runIn(words: readonly string[], { trust, context, ended }: CommandPlace): Promise<number> {
   const [command = '', ...args] = words;
-  const env = { ...context.io.env, ...actorEnvironment(trust) };
+  const own = context.io.env;
+  if (sendsAllAround(own)) context.say('leafgate: NO_PROXY is *, so that the command goes around the gateway');
+  const env = { ...own, ...actorEnvironment(trust, own) };
   const outcome = await runChildCommand({ command, args, env, ended }, context.io);
   if (outcome.kind === 'ended') return outcome.exitCode;
   printError(outcome.error, context);

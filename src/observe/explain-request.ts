@@ -1,4 +1,5 @@
 // Why a request or tunnel was refused or failed, in words, from Envoy's flags and details. Pure.
+import { originCauseSigns, type OriginCause } from '../settings/origin-causes.ts';
 import type { AccessLogLine } from './access-log-line.ts';
 import type { ReasonCode, RecordOutcome, RecordReason } from './access-record.ts';
 
@@ -9,8 +10,14 @@ export function refusingRule(line: AccessLogLine): string | undefined {
 }
 
 const namesRule = 'name-mismatch';
-const ownAddressRule = 'gateway-itself';
-const wouldAskItself = 'the target is the gateway itself, which would ask itself without end';
+const onlyClosedAddresses = 'the host has only addresses that are closed to clients; open one with --allow-destination';
+
+/** refusals of the destination guard by its rules' names; a name's addresses are judged in the DNS cache */
+const destinationRules: { readonly [rule: string]: string } = {
+  'gateway-itself': 'the target is the gateway itself, which would ask itself without end',
+  'guarded-address': onlyClosedAddresses,
+  'address-form': 'the host is a number and no address: write IPv4 as four decimal numbers without leading zeros',
+};
 
 /** undefined when nothing went wrong that Envoy knows of: an origin's own 503 is an answer */
 export function explainRequest(line: AccessLogLine): RecordReason | undefined {
@@ -20,6 +27,15 @@ export function explainRequest(line: AccessLogLine): RecordReason | undefined {
 export function outcomeOf(reason: RecordReason | undefined): RecordOutcome {
   if (reason === undefined) return 'ok';
   return refusals.has(reason.code) ? 'refused' : 'failed';
+}
+
+/** The word that the client was told, by the table that makes Envoy's answers; undefined once an answer had begun. */
+export function originCauseOf(line: AccessLogLine): OriginCause | undefined {
+  const text = `${line.text.details ?? ''} ${line.text.upstream_failure ?? ''}`;
+  if (refusal(line) !== undefined || /after_response_started/.test(text)) return undefined;
+  return originCauseSigns.find(({ details, flag }) => {
+    return details === undefined ? hasFlag(line, flag) : text.includes(details);
+  })?.cause;
 }
 
 const refusals: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
@@ -34,14 +50,14 @@ const refusals: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
 function refusal(line: AccessLogLine): RecordReason | undefined {
   const rule = refusingRule(line);
   if (rule === namesRule) return { code: 'name-mismatch', words: namesThatDiffer(line) };
-  if (rule === ownAddressRule) return { code: 'destination-denied', words: wouldAskItself };
+  const ofDestination = destinationRules[rule ?? ''];
+  if (ofDestination !== undefined) return { code: 'destination-denied', words: ofDestination };
   if (rule !== undefined) return { code: 'policy', words: `refused by rule ${rule.replace(/^deny:/, '')}` };
   if (/dns_cache_overflow/.test(everyDetail(line))) {
     return { code: 'overload', words: 'the gateway remembers too many names just now' };
   }
   if (!/address_denied/.test(everyDetail(line))) return undefined;
-  const words = 'the host has only addresses that are closed to clients; open one with --allow-destination';
-  return { code: 'destination-denied', words };
+  return { code: 'destination-denied', words: onlyClosedAddresses };
 }
 
 function namesThatDiffer({ text, leg }: AccessLogLine): string {
@@ -72,6 +88,11 @@ function originTls(line: AccessLogLine): RecordReason | undefined {
   return undefined;
 }
 
+const unresolvedTunnel: RecordReason = {
+  code: 'origin-not-resolved',
+  words: 'the name has no address, or only ones that are closed to clients',
+};
+
 /** Envoy's response flags, the telling ones first */
 const flagReasons: readonly (readonly [string, ReasonCode, string])[] = [
   ['DF', 'origin-not-resolved', 'the name could not be resolved'],
@@ -90,6 +111,8 @@ const flagReasons: readonly (readonly [string, ReasonCode, string])[] = [
 ];
 
 function byFlags(line: AccessLogLine): RecordReason | undefined {
+  // a tunnel's forward proxy keeps to itself why it found no address (measured)
+  if (line.leg === 'tcp' && hasFlag(line, 'UH')) return unresolvedTunnel;
   const found = flagReasons.find(([flag]) => hasFlag(line, flag));
   if (found === undefined) return undefined;
   const [flag, code, words] = found;
@@ -111,7 +134,7 @@ function hasFlag(line: AccessLogLine, flag: string): boolean {
 }
 
 /** Envoy writes underscores for the spaces of an error's text */
-function upstreamFailure(line: AccessLogLine): string {
+export function upstreamFailure(line: AccessLogLine): string {
   return (line.text.upstream_failure ?? '').replaceAll('_', ' ');
 }
 

@@ -62,7 +62,7 @@ function printableLine(line: string): string {
   return (
     line
       .match(/.{1,250}/gs)
-      ?.map(printable)
+      ?.map((piece) => printable(piece))
       .join('') ?? ''
   );
 }

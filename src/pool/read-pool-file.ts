@@ -1,7 +1,7 @@
 // Reads the bytes of a pool file, symlinks followed, at most one byte more than a pool may have. An edge; it must not
 // know what a pool says.
 import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, stat, type FileHandle } from 'node:fs/promises';
 import { systemReason } from '../system-error.ts';
 import { maxPoolBytes } from './pool-document.ts';
 import { poolErrors } from './pool-errors.ts';
@@ -17,6 +17,20 @@ export async function readPoolFile(path: string): Promise<Uint8Array> {
   } finally {
     await file.close();
   }
+}
+
+/** group and others: a pool holds CA keys */
+const ownersOnly = 0o077;
+/** a Secret is mounted as root's, readable by the group of the pod */
+const othersOnly = 0o007;
+
+/** The mode of a pool file that more people may read or write than should, as `chmod` takes it; undefined when it is private. */
+export async function looseModeOf(path: string): Promise<string | undefined> {
+  const about = await stat(path).catch(() => undefined);
+  if (about === undefined) return undefined;
+  const isOwn = about.uid === process.getuid?.();
+  const isLoose = (about.mode & (isOwn ? ownersOnly : othersOnly)) !== 0;
+  return isLoose ? (about.mode & 0o7777).toString(8).padStart(4, '0') : undefined;
 }
 
 async function openFile(path: string): Promise<FileHandle> {

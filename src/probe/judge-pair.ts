@@ -3,6 +3,7 @@
 // alone proves nothing, since relayed traffic can pass it too. Pure.
 import type { GatewayRefusal, FetchResult } from '../transport/fetch-result.ts';
 import { gatewayErrorWords } from '../settings/gateway-answers.ts';
+import { originCauses } from '../settings/origin-causes.ts';
 
 /** a closed set, fit for scripts; only `intercepted` is a yes */
 export type Verdict = 'intercepted' | 'relayed' | 'not-trusted' | 'refused' | 'origin-down' | 'inconclusive';
@@ -39,7 +40,6 @@ const refusalRemedies: ReadonlyMap<string, string> = new Map([
   [gatewayErrorWords.names, 'leave --server-name out: a gateway wants one name in CONNECT, TLS and the request'],
   [gatewayErrorWords.destination, 'check a public host, or make an exception with --allow-destination on the gateway'],
 ]);
-const originWords: ReadonlySet<string> = new Set([gatewayErrorWords.origin, gatewayErrorWords.dns]);
 
 export function judgePair(pair: PairResults): Judgement {
   if (isVerified(pair.system)) return relayed(pair);
@@ -119,9 +119,11 @@ function judgeUnverified(bundle: FetchResult): Judgement {
   }
 }
 
-function gatewayAnswered({ status, rule, error }: GatewayRefusal & { readonly status: number }): Judgement {
+function gatewayAnswered({ status, rule, error, cause }: GatewayRefusal & { readonly status: number }): Judgement {
   const words = [`the gateway answered ${status}`, ...(error === undefined ? [] : [`(${error})`])].join(' ');
-  if (originWords.has(error ?? '') || (originStatuses.has(status) && rule === undefined)) return originDown(words);
+  if (error === gatewayErrorWords.origin || (originStatuses.has(status) && rule === undefined)) {
+    return originDown(cause === undefined ? words : `${words}: ${originCauses[cause]}`);
+  }
   return {
     verdict: 'refused',
     reason: rule === undefined ? words : `${words} by rule ${rule}`,

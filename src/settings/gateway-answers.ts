@@ -5,6 +5,8 @@
 export const ruleHeader = 'x-leafgate-rule';
 /** header with the error word of every answer that is the gateway's own */
 export const errorHeader = 'x-leafgate-error';
+/** header with the cause, where the origin failed: an answer to HEAD has no body */
+export const causeHeader = 'x-leafgate-cause';
 
 /** field `error` of the JSON body */
 export const gatewayErrorWords = {
@@ -14,9 +16,8 @@ export const gatewayErrorWords = {
   destination: 'destination_denied',
   /** server name, CONNECT host and authority are not the same */
   names: 'name_mismatch',
-  /** no connection to the origin, or its certificate was refused */
+  /** no answer from the origin; field `cause` says why, in a word of origin-causes.ts */
   origin: 'origin_failed',
-  dns: 'dns_failed',
   /** anything else that Envoy answers by itself */
   other: 'egress_error',
 } as const;

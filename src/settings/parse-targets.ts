@@ -1,11 +1,12 @@
 // Flag values that name hosts and networks: overrides of name resolution, ranges, patterns. Each throws
 // `setting-malformed`, which names the flag, the value and an example.
-import { cidrAround, cidrText, parseCidr } from '../names/cidr.ts';
+import { parseCidr } from '../names/cidr.ts';
 import { parseHostPattern } from '../names/host-pattern.ts';
 import { parseIpAddress } from '../names/ip-address.ts';
 import type { Cidr, HostPattern } from '../names/name-types.ts';
 import { parseHostName } from '../names/parse-host-name.ts';
 import type { ResolveOverride } from './gateway-spec.ts';
+import { meantRange } from './policy-targets.ts';
 import { settingsErrors } from './settings-errors.ts';
 
 const overridePattern = /^([^:]+):(\d{1,5}):(?:\[([^\]]+)\]|(.+))$/;
@@ -36,15 +37,6 @@ export function parseHostPatternSetting(text: string, setting = '--allow'): Host
   const pattern = parseHostPattern(text);
   if (pattern !== undefined) return pattern;
   throw malformed(setting, text, { expected: 'a host name or a pattern', example: 'example.com or *.example.com' });
-}
-
-/** the range that was meant when only the bits after the prefix are wrong: `10.1.2.3/8` meant `10.0.0.0/8` */
-function meantRange(text: string): string | undefined {
-  const [addressText = '', prefixText = ''] = text.split('/');
-  const address = parseIpAddress(addressText);
-  const prefixLength = /^\d{1,3}$/.test(prefixText) ? Number(prefixText) : NaN;
-  if (address === undefined || !(prefixLength <= address.octets.length * 8)) return undefined;
-  return cidrText(cidrAround(address, prefixLength));
 }
 
 function malformed(

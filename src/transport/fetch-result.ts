@@ -1,5 +1,6 @@
 // How a fetch went: answered over a verified connection, or failed with a stable code. The codes are part of the
 // product's interface (probe JSON, verdicts): add to them, never rename one. Must not know sockets or libraries.
+import type { OriginCause } from '../settings/origin-causes.ts';
 import type { TlsSession } from './tls-session.ts';
 
 /** What a leafgate gateway says when it answers itself instead of the server: its rule, and its error word. */
@@ -8,6 +9,8 @@ export type GatewayRefusal = {
   readonly rule?: string;
   /** one of settings/gateway-answers.ts, such as `blocked_by_policy` or `origin_failed` */
   readonly error?: string;
+  /** why the origin did not answer, with `origin_failed` */
+  readonly cause?: OriginCause;
 };
 
 export type PeerRole = 'proxy' | 'server';

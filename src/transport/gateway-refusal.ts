@@ -1,7 +1,8 @@
 // Reading what a leafgate gateway says when it answers by itself: the rule and the error word, from its headers or the
 // JSON body. What a peer sent is bounded and made printable. Pure.
 import { printable } from '../errors.ts';
-import { errorHeader, gatewayErrorWords, ruleHeader } from '../settings/gateway-answers.ts';
+import { causeHeader, errorHeader, gatewayErrorWords, ruleHeader } from '../settings/gateway-answers.ts';
+import { isOriginCause } from '../settings/origin-causes.ts';
 import type { GatewayRefusal } from './fetch-result.ts';
 
 /** enough for the gateway's JSON (under 1 KiB); what is longer is somebody else's page */
@@ -19,7 +20,12 @@ export function readGatewayRefusal(headers: AnswerHeaders, body: Uint8Array): Ga
   const named = firstOf(headers[ruleHeader]) ?? (error === undefined ? undefined : json.get('rule'));
   const rule = typeof named === 'string' && named !== '' ? printable(named) : undefined;
   if (rule === undefined && error === undefined) return undefined;
-  return { ...(rule === undefined ? {} : { rule }), ...(error === undefined ? {} : { error }) };
+  const cause = error === gatewayErrorWords.origin ? (firstOf(headers[causeHeader]) ?? json.get('cause')) : undefined;
+  return {
+    ...(rule === undefined ? {} : { rule }),
+    ...(error === undefined ? {} : { error }),
+    ...(isOriginCause(cause) ? { cause } : {}),
+  };
 }
 
 export function firstOf(value: string | string[] | undefined): string | undefined {

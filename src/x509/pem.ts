@@ -14,14 +14,22 @@ export type PemBlock = { readonly label: string; readonly bytes: Uint8Array; rea
 
 type OpenBlock = { readonly label: string; readonly line: number; readonly body: string[] };
 
+/** `anywhere`: also outside blocks, as bundles of distributions and `openssl x509 -text` have it; comments start with # */
+export type PemText = 'comments' | 'anywhere';
+
 /**
  * The certificates of a bundle, in its order. `source` names the file or setting in errors. Throws `pem-*` at the first
- * fault: a private key, a broken or cut off block, headers, other text, an unreadable certificate, no certificate.
+ * fault: a private key, a broken or cut off block, headers, an unreadable certificate, no certificate, and text outside
+ * blocks that is not allowed.
  */
-export function parseCertificateBundle(text: string | Uint8Array, source: string): readonly Certificate[] {
+export function parseCertificateBundle(
+  text: string | Uint8Array,
+  source: string,
+  allowed: PemText = 'comments',
+): readonly Certificate[] {
   if (text.length > maxBundleBytes)
     throw x509Errors.error('pem-too-large', { source, limit: `${maxBundleBytes} bytes` });
-  const blocks = readPemBlocks(text, source);
+  const blocks = readPemBlocks(text, source, allowed);
   if (blocks.length > maxBundleCertificates) {
     throw x509Errors.error('pem-too-large', { source, limit: `${maxBundleCertificates} certificates` });
   }
@@ -48,7 +56,11 @@ function readBlock(bytes: Uint8Array, place: { readonly source: string; readonly
 }
 
 /** Every block, whatever its label; the caller says which labels it takes. */
-export function readPemBlocks(text: string | Uint8Array, source: string): readonly PemBlock[] {
+export function readPemBlocks(
+  text: string | Uint8Array,
+  source: string,
+  allowed: PemText = 'comments',
+): readonly PemBlock[] {
   // one char a byte: comments may be in any encoding, all that counts is ASCII
   const lines = (typeof text === 'string' ? text : Buffer.from(text).toString('latin1')).trimEnd().split('\n');
   const blocks: PemBlock[] = [];
@@ -67,14 +79,21 @@ export function readPemBlocks(text: string | Uint8Array, source: string): readon
     }
     const label = /^-----BEGIN ([A-Z0-9][A-Z0-9 ]{0,60})-----$/.exec(content)?.[1];
     if (label !== undefined) open = { label, line: place.line, body: [] };
-    else if (content.startsWith('-----')) throw broken(place, 'a BEGIN or END line that is broken or out of place');
-    else if (content !== '' && !content.startsWith('#')) throw x509Errors.error('pem-trailing-data', place);
+    else checkOutside(content, place, allowed);
   }
   if (open !== undefined) throw broken({ source, line: open.line }, 'a block that is cut off before its END line');
   return blocks;
 }
 
 type Place = { readonly source: string; readonly line: number };
+
+/** What is meant to be a block is never passed over as text: a root less would be noticed late. */
+function checkOutside(content: string, place: Place, allowed: PemText): void {
+  const isMarker = allowed === 'comments' ? content.startsWith('-----') : /-{4,}\s*(?:BEGIN|END)\b/.test(content);
+  if (isMarker) throw broken(place, 'a BEGIN or END line that is broken or out of place');
+  if (allowed === 'anywhere' || content === '' || content.startsWith('#')) return;
+  throw x509Errors.error('pem-trailing-data', place);
+}
 
 function bodyLine(content: string, place: Place): string {
   if (content.includes(':')) throw x509Errors.error('pem-has-headers', place);

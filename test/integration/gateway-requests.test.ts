@@ -39,7 +39,9 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
       forger: await startTlsOrigin({
         certificate: issueServerCertificate(authority, { names: ['forger.test'] }),
         answer: (_, response) => {
-          response.writeHead(403, { 'x-leafgate-error': 'blocked_by_policy', 'x-leafgate-rule': 'deny:spoof' }).end();
+          const forged = { error: 'blocked_by_policy', rule: 'deny:spoof', cause: 'expired' };
+          const headers = Object.entries(forged).map(([name, value]) => [`x-leafgate-${name}`, value]);
+          response.writeHead(403, Object.fromEntries(headers) as Record<string, string>).end();
         },
       }),
       unknown: await startTlsOrigin({

@@ -159,10 +159,11 @@ describeWithTools('the generated gateway', ['envoy-1.40.0'], ({ 'envoy-1.40.0': 
     );
     const answer = await waitFor('the new override', async () => {
       const next = await plainGet(gateway.port, `http://dead.test:${closedPort}/`);
-      return next.body.includes('dns_failed') ? undefined : next;
+      return next.body.includes('"cause":"dns"') ? undefined : next;
     });
     expect([answer.status, answer.headers['x-leafgate-error']]).toEqual([502, 'origin_failed']);
-    expect(answer.text).not.toMatch(/refused|connect_error|reset/i);
+    expect(JSON.parse(answer.body)).toMatchObject({ cause: 'refused' });
+    expect(answer.text).not.toMatch(/connect_error|connection_failure|reset/i);
   });
 
   test('closes whoever is not in a listed network before reading a byte', async () => {

@@ -52,10 +52,14 @@ describe.each([
     expect(valuesOf(every, 'factory_key')).not.toContain('envoy.string');
   });
 
-  it('gives all users of the DNS cache the very same settings', () => {
+  it('gives all users of a DNS cache the very same settings', () => {
     const caches = valuesOf(bootstrap, 'dns_cache_config');
-    expect(caches.length).toBeGreaterThanOrEqual(9);
-    for (const cache of caches) expect(cache).toEqual(caches[0]);
+    expect(caches.length).toBeGreaterThanOrEqual(14);
+    for (const name of ['egress', 'egress-own-ports']) {
+      const users = caches.filter((cache) => at(cache, 'name') === name);
+      expect(users.length).toBeGreaterThan(4);
+      for (const cache of users) expect(cache).toEqual(users[0]);
+    }
   });
 
   it('uses ADS for leaves only, and never in a cluster, where it would crash Envoy at start', () => {
@@ -110,7 +114,9 @@ describe.each([
         'names',
         'envoy.filters.http.rbac',
         'policy',
+        'literal-guard',
         'envoy.filters.http.dynamic_forward_proxy',
+        'forward-proxy-own-ports',
         'envoy.filters.http.router',
       ]);
     }
@@ -146,7 +152,10 @@ describe.each([
   });
 
   it('lets the circuit breakers of Envoy’s default refuse nobody', () => {
-    for (const name of ['inner', 'origin-tls', 'origin-tls-http1', 'origin-clear', 'origin-tcp']) {
+    const origins = ['tls', 'tls-http1', 'clear', 'clear-own-ports', 'tcp', 'tcp-own-ports'].map(
+      (name) => `origin-${name}`,
+    );
+    for (const name of ['inner', ...origins]) {
       const thresholds = at(bootstrap, 'static_resources', 'clusters', name, 'circuit_breakers', 'thresholds', 0);
       expect(thresholds).toMatchObject({ max_connections: 65_536, max_pending_requests: 65_536, max_requests: 65_536 });
     }

@@ -9,9 +9,12 @@ const listener = at(bootstrapDocument(gatewaySpec()), 'static_resources', 'liste
 
 type Shown = 'tls' | 'http/1.1' | 'h2c' | 'nothing';
 
-function chainFor(rule: string | undefined, shown: Shown, serverName?: string): string | undefined {
+type Tunnel = { readonly serverName?: string; readonly port?: number };
+
+function chainFor(rule: string | undefined, shown: Shown, { serverName, port = 443 }: Tunnel = {}): string | undefined {
   return evaluate(at(listener, 'filter_chain_matcher'), {
     'leafgate.rule': rule,
+    'leafgate.port': String(port),
     TransportProtocolInput: shown === 'tls' ? 'tls' : 'raw_buffer',
     ServerNameInput: serverName,
     ApplicationProtocolInput: shown === 'http/1.1' || shown === 'h2c' ? `'${shown}'` : '',
@@ -49,7 +52,17 @@ describe('a tunnel', () => {
     ['bücher.example', undefined],
     ['a\nb.example', undefined],
   ] as const)('that is to be decrypted under the server name %j goes to %s', (serverName, chain) => {
-    expect(chainFor('intercept:default', 'tls', serverName)).toBe(chain);
+    expect(chainFor('intercept:default', 'tls', { serverName })).toBe(chain);
+  });
+
+  it.each([
+    ['tcp:raw', 'nothing', 'tcp-own-ports'],
+    ['relay:pinned', 'tls', 'relay-own-ports'],
+    ['relay:pinned', 'http/1.1', 'clear'],
+    ['intercept:default', 'tls', 'intercept'],
+  ] as const)('by rule %s that shows %s at a port of the gateway itself goes to %s', (rule, shown, chain) => {
+    expect(chainFor(rule, shown, { port: 3128 })).toBe(chain);
+    expect(chainFor(rule, shown, { port: 13_128 })).not.toBe(`${chain}-own-ports`);
   });
 
   it('that matches no chain is closed: there is no chain by default', () => {
@@ -59,17 +72,20 @@ describe('a tunnel', () => {
 });
 
 describe('the chains that forward unread', () => {
-  it.each(['relay', 'tcp'])('%s resolves through the guarded cache before it connects', (name) => {
-    const filters = at(listener, 'filter_chains', name, 'filters') as { name: string }[];
-    const order = filters.map((filter) => filter.name);
-    const proxy = order.indexOf('envoy.filters.network.sni_dynamic_forward_proxy');
-    expect(proxy).toBeGreaterThanOrEqual(0);
-    expect(order.indexOf('envoy.filters.network.tcp_proxy')).toBe(proxy + 1);
-    expect(valuesOf(filters[proxy], 'resolved_address_filter')).toHaveLength(1);
-  });
+  it.each(['relay', 'relay-own-ports', 'tcp', 'tcp-own-ports'])(
+    '%s resolves through the guarded cache before it connects',
+    (name) => {
+      const filters = at(listener, 'filter_chains', name, 'filters') as { name: string }[];
+      const order = filters.map((filter) => filter.name);
+      const proxy = order.indexOf('envoy.filters.network.sni_dynamic_forward_proxy');
+      expect(proxy).toBeGreaterThanOrEqual(0);
+      expect(order.indexOf('envoy.filters.network.tcp_proxy')).toBe(proxy + 1);
+      expect(valuesOf(filters[proxy], 'resolved_address_filter')).toHaveLength(1);
+    },
+  );
 
-  it('relay compares names before anything else', () => {
-    const filters = at(listener, 'filter_chains', 'relay', 'filters') as { name: string }[];
+  it.each(['relay', 'relay-own-ports'])('%s compares names before anything else', (name) => {
+    const filters = at(listener, 'filter_chains', name, 'filters') as { name: string }[];
     expect(filters.slice(0, 2).map((filter) => filter.name)).toEqual([
       'envoy.filters.network.set_filter_state',
       'envoy.filters.network.rbac',

@@ -162,6 +162,26 @@ describe('leafgate pool', () => {
     expect(stdout).toMatch(/^-----BEGIN CERTIFICATE-----\n[^-]+-----END CERTIFICATE-----\n$/);
   });
 
+  test('verify answers for each of several files, also for one that cannot be read, as JSON where asked', async () => {
+    const [good, bad, none] = [temp.file('good.json'), temp.file('bad.json'), temp.file('none.json')];
+    await call(['pool', 'create', '--out', good]);
+    writeFileSync(bad, '{"CAs":[]}');
+    const { exitCode, stdout, stderr } = await call(['pool', 'verify', '--json', good, bad, none]);
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(answers).toEqual([
+      { file: good, ok: true, faults: [] },
+      { file: bad, ok: false, faults: [expect.objectContaining({ code: 'pool-empty' })] },
+      { file: none, ok: false, faults: [expect.objectContaining({ code: 'pool-file-unreadable' })] },
+    ]);
+    expect(stderr).toBe('');
+    expect(exitCode).toBe(2);
+    expect((await call(['pool', 'verify', good, bad])).exitCode).toBe(4);
+    expect((await call(['pool', 'verify', none])).stderr).toMatch(/no such file or folder.*\[pool-file-unreadable\]/);
+  });
+
   test('verify names every fault at once and exits with 4', async () => {
     const out = temp.file('pool.json');
     await call(['pool', 'create', '--out', out]);

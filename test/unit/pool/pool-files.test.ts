@@ -6,7 +6,7 @@ import { minutes, plus } from '../../../src/clock.ts';
 import { createPool } from '../../../src/pool/create-pool.ts';
 import { followPoolFile, type PoolFollower } from '../../../src/pool/follow-pool-file.ts';
 import { maxPoolBytes } from '../../../src/pool/pool-document.ts';
-import { readPoolFile } from '../../../src/pool/read-pool-file.ts';
+import { looseModeOf, readPoolFile } from '../../../src/pool/read-pool-file.ts';
 import { writeNewPoolFile } from '../../../src/pool/write-pool-file.ts';
 import { SecretBytes } from '../../../src/secret-bytes.ts';
 import { makeCa, testNow } from '../../support/ca-workshop.ts';
@@ -55,6 +55,24 @@ describe('writing a new pool file', () => {
       code: 'pool-file-unwritable',
       fields: { reason: expect.stringContaining('a file has that name') as unknown },
     });
+  });
+});
+
+describe('the mode of a pool file', () => {
+  test.each([
+    [0o644, '0644'],
+    [0o640, '0640'],
+    [0o602, '0602'],
+    [0o600, undefined],
+    [0o400, undefined],
+  ])('%o is told as %s', async (mode, expected) => {
+    await writeFile(folder.file('pool.json'), '');
+    await chmod(folder.file('pool.json'), mode);
+    expect(await looseModeOf(folder.file('pool.json'))).toBe(expected);
+  });
+
+  test('of a file that is not there is nothing to tell', async () => {
+    expect(await looseModeOf(folder.file('none'))).toBeUndefined();
   });
 });
 

@@ -111,12 +111,17 @@ describe('origin-down', () => {
     ['504 at CONNECT', refusedByProxy(504)],
     ["the gateway's 502 inside TLS", answered(502, { gateway: { error: 'origin_failed' } })],
     ["the gateway's 503 inside TLS", answered(503, { gateway: { error: 'egress_error' } })],
-    ['no address', refusedByProxy(400, { error: 'dns_failed' })],
+    ['no address', refusedByProxy(400, { error: 'origin_failed', cause: 'dns' })],
     ['a refused connection', failed('connection-refused')],
     ['no way to it', failed('unreachable')],
     ['a name that does not resolve', failed('dns')],
   ])('is %s', (_, bundle) => {
     expect(verdict(bundle, unknownIssuer)).toBe('origin-down');
+  });
+
+  it('says in words why the gateway had no answer from the origin', () => {
+    const bundle = answered(502, { gateway: { error: 'origin_failed', cause: 'expired' } });
+    expect(judgePair({ bundle, system: unknownIssuer }).reason).toMatch(/certificate has expired/);
   });
 });
 

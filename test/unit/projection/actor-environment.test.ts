@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { actorEnvironment, actorVariables } from '../../../src/projection/actor-environment.ts';
+import { actorEnvironment, actorVariables, sendsAllAround } from '../../../src/projection/actor-environment.ts';
 
 const trust = {
   proxyUrl: 'http://127.0.0.1:3128',
@@ -10,7 +10,7 @@ const trust = {
 
 describe('the environment of an actor', () => {
   test('is the minimal set that covers every client that can be reached by variables', () => {
-    expect(actorEnvironment(trust)).toEqual({
+    expect(actorEnvironment(trust, {})).toEqual({
       HTTPS_PROXY: trust.proxyUrl,
       https_proxy: trust.proxyUrl,
       HTTP_PROXY: trust.proxyUrl,
@@ -28,7 +28,30 @@ describe('the environment of an actor', () => {
       CARGO_HTTP_CAINFO: trust.mergedFile,
       npm_config_cafile: trust.mergedFile,
       DENO_CERT: trust.mergedFile,
+      AWS_CA_BUNDLE: trust.mergedFile,
+      CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE: trust.mergedFile,
+      GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: trust.mergedFile,
+      HTTPLIB2_CA_CERTS: trust.mergedFile,
+      NIX_SSL_CERT_FILE: trust.mergedFile,
+      PERL_LWP_SSL_CA_FILE: trust.mergedFile,
+      BUNDLE_SSL_CA_CERT: trust.mergedFile,
     });
+  });
+
+  test.each<[Record<string, string>, string]>([
+    [{ NO_PROXY: 'db.corp,.svc' }, 'db.corp,.svc,localhost,127.0.0.1,::1'],
+    [{ no_proxy: 'db.corp' }, 'db.corp,localhost,127.0.0.1,::1'],
+    [{ no_proxy: 'a.test', NO_PROXY: 'b.test, a.test' }, 'a.test,b.test,localhost,127.0.0.1,::1'],
+    [{ NO_PROXY: 'localhost, ,10.0.0.0/8' }, 'localhost,10.0.0.0/8,127.0.0.1,::1'],
+    [{ NO_PROXY: '' }, 'localhost,127.0.0.1,::1'],
+  ])('keeps what its owner keeps off proxies and adds loopback: %j', (own, expected) => {
+    const { NO_PROXY, no_proxy } = actorEnvironment(trust, own);
+    expect([NO_PROXY, no_proxy]).toEqual([expected, expected]);
+  });
+
+  test('tells when an entry of its owner lets everything go around the gateway', () => {
+    expect(sendsAllAround({ no_proxy: 'a.test, *' })).toBe(true);
+    expect(sendsAllAround({ NO_PROXY: '*.a.test' })).toBe(false);
   });
 
   test('only the one variable that is known to add gets the anchors alone; all others may replace', () => {

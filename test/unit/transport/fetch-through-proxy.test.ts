@@ -92,7 +92,7 @@ describe('a proxy that refuses', () => {
       { status: 403, body: '{"error":"blocked_by_policy","rule":"deny:ads"}' },
       { status: 403, rule: 'deny:ads', error: 'blocked_by_policy' },
     ],
-    ['an error word', { status: 503, body: '{"error":"dns_failed"}' }, { status: 503, error: 'dns_failed' }],
+    ['an error word', { status: 503, body: '{"error":"egress_error"}' }, { status: 503, error: 'egress_error' }],
     ['no reason', { status: 407 }, { status: 407 }],
     ['a redirect', { status: 302 }, { status: 302 }],
     ['a page of its own', { status: 502, body: '<html></html>' }, { status: 502 }],

@@ -21,6 +21,14 @@ describe("a gateway's own answer", () => {
       { error: 'blocked_by_policy', rule: 'deny:b' },
       { rule: 'deny:a', error: 'blocked_by_policy' },
     ],
+    [
+      'cause in the header',
+      { 'x-leafgate-error': 'origin_failed', 'x-leafgate-cause': 'expired' },
+      '',
+      { error: 'origin_failed', cause: 'expired' },
+    ],
+    ['cause in the body', {}, { error: 'origin_failed', cause: 'dns' }, { error: 'origin_failed', cause: 'dns' }],
+    ['a cause that nobody knows left out', {}, { error: 'origin_failed', cause: 'x' }, { error: 'origin_failed' }],
     ['repeated header', { 'x-leafgate-rule': ['deny:a', 'deny:b'] }, '', { rule: 'deny:a' }],
   ])('is known by its %s', (_, headers, body, refusal) => {
     expect(read(headers, body)).toEqual(refusal);

@@ -74,6 +74,47 @@ describe('a bundle of certificates', () => {
     expect(() => subjects(tooMany)).toThrow(expect.objectContaining({ code: 'pem-too-large' }));
   });
 
+  describe('where text is allowed anywhere, as other tools allow it', () => {
+    const read = (text: string) => parseCertificateBundle(text, 'ca.pem', 'anywhere').map(({ subject }) => subject);
+
+    test.each([
+      ['names of roots, underlined', `Corp Root\n=========\n${pemA}\nOther\n-----\n${pemB}`],
+      ['what openssl x509 -text prints', `Certificate:\n    Data:\n        Version: 3 (0x2)\n${pemA}${pemB}`],
+      [
+        'bag attributes of a PKCS#12 export',
+        `Bag Attributes\n    friendlyName: x\n${pemA}subject=CN = b\n${pemB}end\n`,
+      ],
+    ])('reads certificates between %s', (_, text) => {
+      expect(read(text)).toEqual(['O=test, CN=a', 'O=test, CN=b']);
+    });
+
+    test.each<[string, string, string, number]>([
+      ['a private key', `Corp\n${keyPem}${pemA}`, 'pem-private-key', 2],
+      [
+        'a block that is cut off',
+        `Corp\n${pemA}Other\n${pemB.slice(0, 60)}`,
+        'pem-broken-block',
+        pemA.split('\n').length + 2,
+      ],
+      ['text inside a block', `Corp\n${pemA.replace('\nMII', '\nOther root\nMII')}`, 'pem-broken-block', 3],
+      [
+        'a BEGIN line with too few hyphens',
+        `${pemA}----BEGIN CERTIFICATE-----\n`,
+        'pem-broken-block',
+        pemA.split('\n').length,
+      ],
+      ['a BEGIN line after other text', `Corp ${pemA}${pemB}`, 'pem-broken-block', 1],
+      ['an END line alone', `Corp\n-----END CERTIFICATE-----\n${pemA}`, 'pem-broken-block', 2],
+      ['a request', `Corp\n${pemA.replaceAll('CERTIFICATE', 'CERTIFICATE REQUEST')}`, 'pem-wrong-label', 2],
+    ])('still refuses, with its line, %s', (_, text, code, line) => {
+      expect(() => read(text)).toThrow(expect.objectContaining({ code, fields: expect.objectContaining({ line }) }));
+    });
+
+    test('still refuses a file without a certificate', () => {
+      expect(() => read('Corp Root\nand nothing else\n')).toThrow(expect.objectContaining({ code: 'pem-empty' }));
+    });
+  });
+
   test('never shows key bytes in the error it gives', () => {
     const secret = keyPem.split('\n')[1]!;
     for (const text of [keyPem + pemA, pemA + secret, pemA.replace('\n', `\n${secret}!\n`)]) {

@@ -1,0 +1,65 @@
+// The part `origins` of a policy file: which origins see a client certificate of the gateway, and which CA verifies them.
+// Paths are resolved against the file's own folder; whether the files are there is for the edges to see.
+import { resolve } from 'node:path';
+import type { HostPattern } from '../names/name-types.ts';
+import type { OriginCredential } from './gateway-spec.ts';
+import type { PolicyReader } from './policy-reader.ts';
+import { readName } from './policy-rules.ts';
+import { isReservedHost, meantTarget, parseRuleTarget } from './policy-targets.ts';
+import type { YamlNode } from './policy-yaml.ts';
+
+const originKeys = ['name', 'hosts', 'certificate', 'key', 'ca'];
+/** each is a transport socket of its own in Envoy */
+const maxOrigins = 256;
+const maxOriginHosts = 1_000;
+
+export function readOrigins(node: YamlNode, reader: PolicyReader, baseDir: string): readonly OriginCredential[] {
+  const items = reader.list(node, 'origins', { most: maxOrigins, example: '[{name: …, hosts: […], …}]' });
+  const names = new Map<string, true>();
+  return items.flatMap((item, index) => readOrigin(item, index, { reader, names, baseDir }) ?? []);
+}
+
+type Reading = { readonly reader: PolicyReader; readonly names: Map<string, true>; readonly baseDir: string };
+
+function readOrigin(node: YamlNode, index: number, { reader, names, baseDir }: Reading): OriginCredential | undefined {
+  const place = `origin ${index + 1}`;
+  const fields = reader.map(node, place, originKeys);
+  if (fields === undefined) return undefined;
+  const needed = (key: string, hint: string): YamlNode | undefined => {
+    const found = fields.get(key);
+    if (found === undefined) reader.problem('policy-key-missing', node.at, { place, key, hint });
+    return found;
+  };
+  const file = (key: string, given: YamlNode | undefined): string | undefined => {
+    const path =
+      given && reader.text(given, key, { expected: 'the path of a PEM file', example: `${key}: /path/to/file` });
+    return path === undefined ? undefined : resolve(baseDir, path);
+  };
+  const nameNode = needed('name', 'give it one, as `name: partner`');
+  const name = nameNode && readName(nameNode, { reader, what: 'origin', taken: names });
+  if (name !== undefined) names.set(name, true);
+  const hostsNode = needed('hosts', 'list its hosts, as `hosts: [mtls.example.com]`');
+  const hosts = hostsNode === undefined ? [] : readOriginHosts(hostsNode, reader);
+  const certificateFile = file('certificate', needed('certificate', 'name the PEM file with the client certificate'));
+  const keyFile = file('key', needed('key', 'name the PEM file with the key of the client certificate'));
+  const caFile = file('ca', fields.get('ca'));
+  if (name === undefined || certificateFile === undefined || keyFile === undefined) return undefined;
+  return { name, hosts, certificateFile, keyFile, caFile };
+}
+
+function readOriginHosts(node: YamlNode, reader: PolicyReader): readonly HostPattern[] {
+  return reader.list(node, 'hosts', { most: maxOriginHosts, example: '[mtls.example.com]' }).flatMap((item) => {
+    const expected = 'a host name or *.suffix';
+    const text = reader.text(item, 'host', { expected, example: 'mtls.example.com or "*.example.com"' });
+    if (text === undefined) return [];
+    const target = parseRuleTarget(text);
+    // TLS to an address has no server name, so that it is never intercepted and no certificate could be shown
+    if (target?.kind !== 'host' || target.pattern.kind === 'address') {
+      reader.wrong(item, 'host', { expected, example: meantTarget(text) });
+      return [];
+    }
+    if (!isReservedHost(target.pattern)) return [target.pattern];
+    reader.problem('policy-host-reserved', item.at, { value: text });
+    return [];
+  });
+}

@@ -1,0 +1,98 @@
+// Reading parts of a policy file: each reader gives the value, or keeps a problem with its place and gives nothing, so that
+// all problems are found at once. Must not know which keys there are.
+import type { LeafgateError } from '../errors.ts';
+import { nearestWord } from './nearest-word.ts';
+import { policyFileErrors } from './policy-file-errors.ts';
+import type { PolicyText } from './policy-text.ts';
+import type { YamlMap, YamlNode } from './policy-yaml.ts';
+
+type Fields = Readonly<Record<string, string | number>>;
+type FileErrorCode = Parameters<typeof policyFileErrors.error>[0];
+
+/** a person mends a screenful at a time; a file of garbage must not make a log of its own */
+const maxShownProblems = 100;
+
+export class PolicyReader {
+  readonly #text: PolicyText;
+  readonly #problems: LeafgateError[] = [];
+  #leftOut = 0;
+
+  constructor(text: PolicyText) {
+    this.#text = text;
+  }
+
+  /** empty when nothing was wrong */
+  problems(): readonly LeafgateError[] {
+    const { source: at } = this.#text;
+    if (this.#leftOut === 0) return this.#problems;
+    return [...this.#problems, policyFileErrors.error('policy-more-problems', { at, count: this.#leftOut })];
+  }
+
+  keep(problem: LeafgateError): void {
+    if (this.#problems.length < maxShownProblems) this.#problems.push(problem);
+    else this.#leftOut += 1;
+  }
+
+  problem(code: FileErrorCode, at: number, fields: Fields): void {
+    this.keep(policyFileErrors.error(code, { at: this.#text.placeOf(at), ...fields }));
+  }
+
+  lineOf(at: number): number {
+    return this.#text.lineOf(at);
+  }
+
+  wrong(node: YamlNode, key: string, meant: { readonly expected: string; readonly example: string }): void {
+    if (node.kind === 'unread') return;
+    const value = node.kind === 'value' ? node.shown : `a ${node.kind}`;
+    this.problem('policy-value-wrong', node.at, { key, value, ...meant });
+  }
+
+  /** The values by key; keys that nobody knows are kept as problems. */
+  map(node: YamlNode, place: string, keys: readonly string[]): ReadonlyMap<string, YamlNode> | undefined {
+    if (node.kind !== 'map') {
+      this.wrong(node, place, {
+        expected: `a map with the keys ${keys.join(', ')}`,
+        example: `${keys[0] ?? ''}: …`,
+      });
+      return undefined;
+    }
+    this.#checkKeys(node, place, keys);
+    return new Map(node.entries.map(({ key, value }) => [key, value]));
+  }
+
+  /** The items of a list that is not empty; `key` is what the list is called. */
+  list(node: YamlNode, key: string, rules: { readonly most: number; readonly example: string }): readonly YamlNode[] {
+    const meant = { expected: 'a list', example: `${key}: ${rules.example}` };
+    if (node.kind !== 'list') {
+      this.wrong(node, key, meant);
+      return [];
+    }
+    if (node.items.length === 0) this.problem('policy-value-wrong', node.at, { key, value: 'an empty list', ...meant });
+    if (node.items.length > rules.most) this.tooMany(node.at, { most: rules.most, things: key });
+    return node.items.slice(0, rules.most);
+  }
+
+  tooMany(at: number, { most, things }: { readonly most: number; readonly things: string }): void {
+    this.problem('policy-too-many', at, { most, things, hint: 'use suffixes and ranges, or merge rules' });
+  }
+
+  text(
+    node: YamlNode,
+    key: string,
+    meant: { readonly expected: string; readonly example: string },
+  ): string | undefined {
+    if (node.kind === 'value' && typeof node.value === 'string' && node.value !== '') return node.value;
+    this.wrong(node, key, meant);
+    return undefined;
+  }
+
+  #checkKeys(map: YamlMap, place: string, keys: readonly string[]): void {
+    for (const { key, keyAt } of map.entries) {
+      if (keys.includes(key)) continue;
+      const nearest = nearestWord(key, keys);
+      const all = `known are ${keys.join(', ')}`;
+      const hint = nearest === undefined ? all : `write ${nearest} if that was meant; ${all}`;
+      this.problem('policy-key-unknown', keyAt, { key: key === '' ? 'an empty text' : key, place, hint });
+    }
+  }
+}

@@ -1,0 +1,145 @@
+// YAML as far as a policy needs it: maps, lists and plain values, each with its place. What lets a file mean something
+// else than it shows (aliases, anchors, tags, directives, keys given twice, several documents) is refused. JSON is YAML
+// (1.2.2 section 1.3) and is read the same way. Must not know what a policy is.
+import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser } from 'yaml';
+import type { Document, ErrorCode, ParsedNode, YAMLError, YAMLMap } from 'yaml';
+import type { LeafgateError } from '../errors.ts';
+import { policyFileErrors } from './policy-file-errors.ts';
+import type { PolicyText } from './policy-text.ts';
+
+export type YamlMap = { readonly kind: 'map'; readonly entries: readonly YamlEntry[]; readonly at: number };
+export type YamlList = { readonly kind: 'list'; readonly items: readonly YamlNode[]; readonly at: number };
+/** `shown` is the value as it is written */
+export type YamlValue = {
+  readonly kind: 'value';
+  readonly value: string | number | boolean | null;
+  readonly shown: string;
+  readonly at: number;
+};
+/** what was there is a problem already */
+type YamlUnread = { readonly kind: 'unread'; readonly at: number };
+export type YamlNode = YamlMap | YamlList | YamlValue | YamlUnread;
+type YamlEntry = { readonly key: string; readonly keyAt: number; readonly value: YamlNode };
+
+/** undefined when the file cannot be read as YAML at all; a node may come with problems */
+export type YamlReading = { readonly root: YamlNode | undefined; readonly problems: readonly LeafgateError[] };
+
+/** a policy needs seven; the parser's time grows with the square of the depth */
+const maxDepth = 24;
+/** the first few say what is wrong, the others mostly follow from them */
+const maxSyntaxProblems = 10;
+
+export function readYaml(text: PolicyText): YamlReading {
+  const problems: LeafgateError[] = [];
+  const composed = compose(text, problems);
+  if (composed === undefined) return { root: undefined, problems };
+  const { contents, errors, directives } = composed;
+  if (directives.yaml.explicit === true) {
+    problems.push(syntax(text, 0, { detail: 'a directive is not read', hint: 'take the line with % out' }));
+  }
+  for (const error of errors.slice(0, maxSyntaxProblems)) problems.push(syntaxProblem(text, error));
+  // a tree that was guessed around an error would be reported for what it never was
+  if (problems.length > 0) return { root: undefined, problems };
+  if (contents === null) {
+    problems.push(
+      syntax(text, 0, { detail: 'the file is empty', hint: 'state at least the default, as `default: deny`' }),
+    );
+    return { root: undefined, problems };
+  }
+  const root = converted(contents, { text, problems });
+  return { root, problems };
+}
+
+function compose(text: PolicyText, problems: LeafgateError[]): Document.Parsed | undefined {
+  const composer = new Composer<ParsedNode, true>({
+    uniqueKeys: false,
+    stringKeys: true,
+    logLevel: 'silent',
+    merge: false,
+  });
+  const documents = [...composer.compose(tokens(text, problems), true, text.text.length)];
+  const [first, second] = documents;
+  if (second !== undefined && problems.length === 0) {
+    const detail = 'a second document begins here';
+    problems.push(syntax(text, second.range[0], { detail, hint: 'keep one document, and take the line `---` out' }));
+  }
+  return problems.length > 0 ? undefined : first;
+}
+
+function* tokens(text: PolicyText, problems: LeafgateError[]): ReturnType<Parser['parse']> {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text.text)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length <= maxDepth) continue;
+    const detail = 'this is nested too deeply';
+    problems.push(syntax(text, parser.offset, { detail, hint: 'write it plainly, as docs/policy.md shows' }));
+    return;
+  }
+  yield* parser.end();
+}
+
+type Converting = { readonly text: PolicyText; readonly problems: LeafgateError[] };
+
+function converted(node: ParsedNode, { text, problems }: Converting): YamlNode {
+  const at = node.range[0];
+  if (isAlias(node)) {
+    const hint = `a text that begins with a star needs quotes: "*${node.source}"`;
+    problems.push(syntax(text, at, { detail: 'an alias is not read', hint }));
+    return { kind: 'unread', at };
+  }
+  if (node.anchor !== undefined || node.tag !== undefined) {
+    const detail = node.tag === undefined ? 'an anchor is not read' : 'a tag is not read';
+    problems.push(syntax(text, at, { detail, hint: 'write each value out, without & and !' }));
+  }
+  if (isMap(node)) return { kind: 'map', entries: entriesOf(node, { text, problems }), at };
+  if (isSeq(node)) {
+    return { kind: 'list', items: node.items.map((item) => converted(item, { text, problems })), at };
+  }
+  return isScalar(node) ? valueOf(node.value, text.text.slice(at, node.range[1]), at) : nothing(at);
+}
+
+function entriesOf(map: YAMLMap.Parsed, converting: Converting): readonly YamlEntry[] {
+  const seen = new Set<string>();
+  return map.items.map((pair) => {
+    const keyAt = pair.key.range[0];
+    const key = isScalar(pair.key) ? String(pair.key.value) : '';
+    if (seen.has(key)) {
+      converting.problems.push(policyFileErrors.error('policy-key-twice', { at: converting.text.placeOf(keyAt), key }));
+    }
+    seen.add(key);
+    return { key, keyAt, value: pair.value === null ? nothing(keyAt) : converted(pair.value, converting) };
+  });
+}
+
+function valueOf(value: unknown, shown: string, at: number): YamlValue {
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return isPlain ? { kind: 'value', value, shown, at } : nothing(at);
+}
+
+function nothing(at: number): YamlValue {
+  return { kind: 'value', value: null, shown: 'empty', at };
+}
+
+const hints: { readonly [code in ErrorCode]?: string } = {
+  TAB_AS_INDENT: 'indent with spaces',
+  BAD_INDENT: 'indent the parts of one list or map alike',
+  MULTIPLE_ANCHORS: 'write each value out, without & and !',
+  MULTIPLE_TAGS: 'write each value out, without & and !',
+  TAG_RESOLVE_FAILED: 'write each value out, without & and !',
+  BAD_ALIAS: 'a text that begins with a star needs quotes, like "*.example.com"',
+  BAD_DIRECTIVE: 'take the line with % out',
+};
+
+function syntaxProblem(text: PolicyText, error: Pick<YAMLError, 'code' | 'message' | 'pos'>): LeafgateError {
+  const detail = `${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`.replace(/\.$/, '');
+  const hint = hints[error.code] ?? 'see docs/policy.md for what a policy file looks like';
+  return syntax(text, error.pos[0], { detail: `this is no valid YAML: ${detail}`, hint });
+}
+
+function syntax(
+  text: PolicyText,
+  offset: number,
+  fields: { readonly detail: string; readonly hint: string },
+): LeafgateError {
+  return policyFileErrors.error('policy-syntax', { at: text.placeOf(offset), ...fields });
+}
