@@ -1,9 +1,7 @@
-// The gateway in the foreground. Records go to stdout, everything else to stderr; Ctrl-C drains, a second one does not
-// wait.
+// The gateway in the foreground. Ctrl-C drains, a second one does not wait. What is printed is up-output.ts's.
 import { seconds } from '../clock.ts';
-import { exitCodes } from '../errors.ts';
-import type { AccessRecord } from '../observe/access-record.ts';
-import { formatRecordLine } from '../observe/format-record.ts';
+import { LeafgateError, exitCodes } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
 import type { StateFolder } from './state-folder.ts';
 import { openStateFolder, stateFolderPath } from './state-folder.ts';
 import { takeLock } from './state-lock.ts';
@@ -18,6 +16,7 @@ import { withGateway } from './gateway-session.ts';
 import { signalHeard } from './stop-signals.ts';
 import { readVersion } from './read-version.ts';
 import { removeGatewayNote, writeGatewayNote } from './running-gateway-file.ts';
+import { outputForPeople, outputForPrograms, type ReadyFacts, type StopCause, type UpOutput } from './up-output.ts';
 
 /** Ctrl-C on a laptop must feel prompt */
 const drainMs = seconds(5);
@@ -31,10 +30,17 @@ export async function serveGateway(source: SettingSource, context: CommandContex
   if (attempt.kind === 'taken')
     throw cliErrors.error('state-locked', { folder: state.folder, pid: attempt.holder.pid });
   const signals = signalHeard(io);
+  const log = context.createLog(options.json);
+  const output = options.json
+    ? outputForPrograms({ stdout: io.stdout, log, clock: io.clock })
+    : outputForPeople({ stdout: io.stdout, say: context.say });
   try {
-    if (poolCreated) context.say(`made a CA pool, once: ${state.poolFile}`);
-    const session = runUntilSignal({ state, options, context, signal: signals.first });
-    await Promise.race([session, forced(signals.second, context)]);
+    if (poolCreated) output.poolCreated(state.poolFile);
+    const session = runUntilSignal({ state, options, context, log, output, signal: signals.first });
+    output.stopped(await Promise.race([session, forced(signals.second, context)]));
+  } catch (thrown) {
+    output.stopped({ cause: 'error', error: LeafgateError.from(thrown) });
+    throw thrown;
   } finally {
     removeGatewayNote(state);
     attempt.lock.release();
@@ -45,43 +51,43 @@ type UpSession = {
   readonly state: StateFolder;
   readonly options: GatewayOptions;
   readonly context: CommandContext;
+  readonly log: Log;
+  readonly output: UpOutput;
   readonly signal: Promise<NodeJS.Signals>;
 };
 
-async function runUntilSignal({ state, options, context, signal }: UpSession): Promise<void> {
-  const running = withGateway(
+async function runUntilSignal({ state, options, context, log, output, signal }: UpSession): Promise<StopCause> {
+  await withGateway(
     {
       options,
       folder: makeGatewayFolder(state.gatewayDir),
       poolFile: state.poolFile,
       io: context.io,
-      log: context.createLog(options.json),
-      progress: context.say,
+      log,
+      progress: output.progress,
       interrupted: signal,
       drainMs,
-      onRecord: (record) => context.io.stdout(`${recordText(record, options.json)}\n`),
+      onRecord: output.record,
     },
     async (gateway, ended) => {
       const { proxyUrl, trust } = gateway;
       await writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust });
-      context.say(banner(gateway, commandFor(state, context)));
+      output.ready(readyFacts(gateway, state, context));
       await Promise.race([signal, ended]);
       // a command that starts now must not come through a gateway that is going
       removeGatewayNote(state);
-      context.say('stopping: open connections get a few seconds; Ctrl-C again ends them at once');
+      output.stopping();
     },
   );
-  await running;
+  // a gateway that ends by itself throws
+  return { cause: 'signal', signal: await signal };
 }
 
 /** a second signal ends the wait; Envoy ends with this process */
-async function forced(second: Promise<NodeJS.Signals>, context: CommandContext): Promise<void> {
+async function forced(second: Promise<NodeJS.Signals>, context: CommandContext): Promise<StopCause> {
   await second;
   context.finishWith(exitCodes.failed);
-}
-
-function recordText(record: AccessRecord, json: boolean): string {
-  return json ? JSON.stringify(record) : formatRecordLine(record);
+  return { cause: 'forced' };
 }
 
 /** how this person calls leafgate for the gateway of this state folder */
@@ -91,15 +97,15 @@ function commandFor({ folder }: StateFolder, { io }: CommandContext): string {
   return `${name} run${isDefault ? '' : ` --state ${folder}`} --`;
 }
 
-function banner({ proxyUrl, trust, minting }: Gateway, run: string): string {
-  const { signer } = minting.pool();
-  const until = new Date(signer.notAfter).toISOString().slice(0, 10);
-  return [
-    `leafgate ${readVersion()}: gateway on ${proxyUrl}`,
-    `  CA     ${signer.certificate.subject.replaceAll('\n', ', ')}, valid to ${until}`,
-    `  trust  ${trust.caFile} (the CA alone)`,
-    `         ${trust.mergedFile} (with the system's roots)`,
-    `  check  with these files a request succeeds, with the system's roots it fails: both shown`,
-    `  try    ${run} curl https://example.com/`,
-  ].join('\n');
+function readyFacts({ proxyUrl, trust, minting }: Gateway, state: StateFolder, context: CommandContext): ReadyFacts {
+  const { signer, active } = minting.pool();
+  const notAfter = new Date(signer.notAfter).toISOString();
+  return {
+    version: readVersion(),
+    proxyUrl,
+    trust,
+    stateFolder: state.folder,
+    ca: { id: active.id, subject: signer.certificate.subject, notAfter },
+    runCommand: commandFor(state, context),
+  };
 }

@@ -4,8 +4,15 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
-import { envoyPids, processesOf, runLeafgate, startGatewayUnderTest } from '../support/gateway-under-test.ts';
-import { runCommand } from '../support/run-command.ts';
+import {
+  envoyPids,
+  environment,
+  mainScript,
+  processesOf,
+  runLeafgate,
+  startGatewayUnderTest,
+} from '../support/gateway-under-test.ts';
+import { runCommand, startProcess } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -21,11 +28,37 @@ describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': en
     runCommand(curl, ['-sS', '-m', '10', '-x', proxyUrl, ...args], { env: scrubbedEnvironment(temp.path) });
 
   test('says where it listens once both halves of the self-check have been shown', async () => {
-    const gateway = await startGatewayUnderTest({ envoy, temp });
-    expect(gateway.process.stderr()).toMatch(/with these files a request succeeds, with the system's roots it fails/);
-    const answer = await get(gateway.proxyUrl, '--cacert', gateway.caFile, 'https://self-check.leafgate.invalid/');
+    const args = [mainScript, 'up', '--listen', '127.0.0.1:0', '--state', temp.file('state')];
+    const gateway = startProcess(process.execPath, args, { env: environment({ envoy, temp }) });
+    const [, proxyUrl = ''] = await gateway.waitForOutput(/gateway on (http:\S+)\n/, 60_000);
+    const [, caFile = ''] = await gateway.waitForOutput(/trust {2}(\S+) \(the CA alone\)/);
+    await gateway.waitForOutput(/with these files a request succeeds, with the system's roots it fails/);
+    const answer = await get(proxyUrl, '--cacert', caFile, 'https://self-check.leafgate.invalid/');
     expect(answer.stdout).toBe('leafgate self-check\n');
     await gateway.stop();
+    expect(gateway.stderr()).toMatch(/stopping: open connections get a few seconds/);
+  });
+
+  test('tells programs the same: a ready event first, a stopped event last, nothing but JSON', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    await get(gateway.proxyUrl, '--cacert', gateway.caFile, 'https://10.0.0.1/');
+    await gateway.recordOf('the refusal', ({ outcome }) => outcome === 'refused');
+    gateway.process.signal('SIGTERM');
+    await gateway.process.exited;
+    const lines = gateway.process.stdout().trim().split('\n');
+    const values = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(values[0]).toEqual({
+      event: 'ready',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      proxyUrl: gateway.proxyUrl,
+      trust: { ca: gateway.caFile, caAndSystem: gateway.mergedFile, wgetrc: expect.stringMatching(/wgetrc$/) },
+      ca: { id: expect.stringMatching(/^ca-[0-9a-f]{8}$/), notAfter: expect.stringMatching(/^\d{4}-.*Z$/) },
+      stateFolder: gateway.state,
+    });
+    expect(values.slice(1, -1).every(({ kind }) => typeof kind === 'string')).toBe(true);
+    expect(values.at(-1)).toMatchObject({ event: 'stopped', cause: 'signal', signal: 'SIGTERM' });
+    for (const line of gateway.process.stderr().trim().split('\n')) expect(line).toMatch(/^(\{.*\})?$/);
   });
 
   test('keeps everything that holds a key or a socket to its owner', async () => {
@@ -105,6 +138,7 @@ describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': en
     if (pid !== undefined) process.kill(pid, 'SIGKILL');
     expect((await gateway.process.exited).status).toBe(1);
     expect(gateway.process.stderr()).toMatch(/Envoy ended by itself \(SIGKILL\).*\[envoy-ended\]/);
+    expect(gateway.process.stdout()).toMatch(/"event":"stopped".*"cause":"error","code":"envoy-ended".*\}\n$/);
   });
 
   test('stopped while it starts, it leaves nothing running', async () => {
@@ -144,11 +178,12 @@ describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': en
     idle.on('error', () => undefined);
     await new Promise((done) => idle.once('connect', done));
     gateway.process.signal('SIGTERM');
-    await gateway.process.waitForOutput(/stopping/);
     const socket = join(gateway.state, 'gateway', 'health.sock');
     const ask = ['-sS', '-w', ' %{http_code}', '--unix-socket', socket, 'http://x/readyz'];
-    const ready = await runCommand(curl, ask, { env: scrubbedEnvironment(temp.path) });
-    expect(ready.stdout).toMatch(/^not ready\n- stopping.*503$/s);
+    await waitFor('it not to be ready', async () => {
+      const ready = await runCommand(curl, ask, { env: scrubbedEnvironment(temp.path) });
+      return /^not ready\n- stopping.*503$/s.test(ready.stdout);
+    });
     expect(existsSync(join(gateway.state, 'gateway.json'))).toBe(false);
     idle.destroy();
     expect((await gateway.process.exited).status).toBe(0);

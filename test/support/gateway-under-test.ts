@@ -39,7 +39,7 @@ export async function startGatewayUnderTest(options: GatewayUnderTestOptions): P
   const state = join(options.temp.path, options.stateName ?? 'state');
   const args = ['up', '--json', '--listen', '127.0.0.1:0', '--state', state, ...(options.args ?? [])];
   const child = startProcess(process.execPath, [mainScript, ...args], { env: environment(options) });
-  const [, proxyUrl = ''] = await child.waitForOutput(/gateway on (http:\S+)/, startDeadlineMs);
+  const [, proxyUrl = ''] = await child.waitForOutput(/"event":"ready".*"proxyUrl":"([^"]+)"/, startDeadlineMs);
   const records = (): readonly AccessRecord[] => parseRecords(child.stdout());
   return {
     process: child,
@@ -104,6 +104,6 @@ function parseRecords(text: string): readonly AccessRecord[] {
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   return whole
     .split('\n')
-    .filter((line) => line.startsWith('{'))
+    .filter((line) => line.startsWith('{') && !line.startsWith('{"event":'))
     .map((line) => JSON.parse(line) as AccessRecord);
 }

@@ -1,0 +1,106 @@
+// What `up` prints: for people a banner, sentences and a line a request; for programs (`--json`) one JSON object a line on
+// stdout, a `ready` event first, records, a `stopped` event last. Must not know how a gateway is started.
+import type { Clock } from '../clock.ts';
+import type { LeafgateError } from '../errors.ts';
+import type { AccessRecord } from '../observe/access-record.ts';
+import { formatRecordLine } from '../observe/format-record.ts';
+import type { Log } from '../observe/log.ts';
+import type { TrustFiles } from '../projection/trust-files.ts';
+
+export type ReadyFacts = {
+  readonly version: string;
+  readonly proxyUrl: string;
+  readonly trust: TrustFiles;
+  readonly stateFolder: string;
+  readonly ca: { readonly id: string; readonly subject: string; readonly notAfter: string };
+  /** how this person runs a command through the gateway */
+  readonly runCommand: string;
+};
+
+/** `forced`: somebody did not want to wait for open connections */
+export type StopCause =
+  | { readonly cause: 'signal'; readonly signal: NodeJS.Signals }
+  | { readonly cause: 'forced' }
+  | { readonly cause: 'error'; readonly error: LeafgateError };
+
+export type UpOutput = {
+  readonly poolCreated: (file: string) => void;
+  readonly progress: (sentence: string) => void;
+  readonly record: (record: AccessRecord) => void;
+  readonly ready: (facts: ReadyFacts) => void;
+  readonly stopping: () => void;
+  /** only the first call counts */
+  readonly stopped: (cause: StopCause) => void;
+};
+
+type Printers = { readonly stdout: (text: string) => void; readonly say: (sentence: string) => void };
+
+export function outputForPeople({ stdout, say }: Printers): UpOutput {
+  return {
+    poolCreated: (file) => say(`made a CA pool, once: ${file}`),
+    progress: say,
+    record: (record) => stdout(`${formatRecordLine(record)}\n`),
+    ready: (facts) => say(banner(facts)),
+    stopping: () => say('stopping: open connections get a few seconds; Ctrl-C again ends them at once'),
+    stopped: () => undefined,
+  };
+}
+
+/** records of clients that came before the self-check had passed; more than these are not held back for `ready` */
+const mostHeldBack = 1_000;
+
+type JsonParts = {
+  readonly stdout: (text: string) => void;
+  readonly log: Log;
+  readonly clock: Pick<Clock, 'now'>;
+};
+
+export function outputForPrograms({ stdout, log, clock }: JsonParts): UpOutput {
+  const print = (value: object): void => stdout(`${JSON.stringify(value)}\n`);
+  const event = (name: string, rest: object): void => {
+    print({ event: name, time: new Date(clock.now()).toISOString(), ...rest });
+  };
+  let heldBack: AccessRecord[] | undefined = [];
+  const release = (): void => {
+    heldBack?.forEach(print);
+    heldBack = undefined;
+  };
+  let isStopped = false;
+  return {
+    poolCreated: (file) => log.info('made a CA pool, once', { path: file }),
+    progress: (sentence) => log.info('starting', { detail: sentence }),
+    record: (record) => {
+      if (heldBack !== undefined && heldBack.length < mostHeldBack) heldBack.push(record);
+      else print(record);
+    },
+    ready: ({ version, proxyUrl, trust, stateFolder, ca }) => {
+      const files = { ca: trust.caFile, caAndSystem: trust.mergedFile, wgetrc: trust.wgetrcFile };
+      event('ready', { version, proxyUrl, trust: files, ca: { id: ca.id, notAfter: ca.notAfter }, stateFolder });
+      release();
+    },
+    stopping: () => undefined,
+    stopped: (cause) => {
+      if (isStopped) return;
+      isStopped = true;
+      release();
+      event('stopped', stopFields(cause));
+    },
+  };
+}
+
+function stopFields(cause: StopCause): object {
+  if (cause.cause !== 'error') return cause;
+  const { code, message } = cause.error;
+  return { cause: cause.cause, code, message };
+}
+
+function banner({ version, proxyUrl, trust, ca, runCommand }: ReadyFacts): string {
+  return [
+    `leafgate ${version}: gateway on ${proxyUrl}`,
+    `  CA     ${ca.subject.replaceAll('\n', ', ')}, valid to ${ca.notAfter.slice(0, 10)}`,
+    `  trust  ${trust.caFile} (the CA alone)`,
+    `         ${trust.mergedFile} (with the system's roots)`,
+    `  check  with these files a request succeeds, with the system's roots it fails: both shown`,
+    `  try    ${runCommand} curl https://example.com/`,
+  ].join('\n');
+}
