@@ -9,6 +9,8 @@ export type RecordLeg = (typeof recordLegs)[number];
 const maxAuthority = 300;
 const maxPath = 1024;
 const maxMethod = 32;
+/** a SPIFFE ID has at most 2,048 bytes; the record cuts it further */
+const maxActor = 2048;
 
 /** What decided this request, which a new policy may make another rule than the tunnel's; the tunnel's if none did. */
 const ruleOfRequest = `%COALESCE(${JSON.stringify({
@@ -24,6 +26,8 @@ const operators = {
   start: '%START_TIME(%Y-%m-%dT%H:%M:%S.%3fZ)%',
   id: stateText(stateKeys.id),
   client: stateText(stateKeys.client),
+  /** from filter state only: a listener's own operator shows the certificate of a handshake that failed, too (measured) */
+  actor: `%FILTER_STATE(${stateKeys.actor}:PLAIN):${maxActor}%`,
   connect: stateText(stateKeys.connectAuthority),
   host: `%FILTER_STATE(${stateKeys.host}:PLAIN):${maxAuthority}%`,
   rule: ruleOfRequest,
@@ -59,7 +63,18 @@ const operators = {
 export type RecordField = keyof typeof operators | 'leg';
 export const recordFields: readonly RecordField[] = ['leg', ...recordFieldNames(operators)];
 
-const everyLeg = ['type', 'start', 'id', 'client', 'host', 'rule', 'flags', 'duration_ms', 'connection_id'] as const;
+const everyLeg = [
+  'type',
+  'start',
+  'id',
+  'client',
+  'actor',
+  'host',
+  'rule',
+  'flags',
+  'duration_ms',
+  'connection_id',
+] as const;
 const httpLeg = [...everyLeg, 'method', 'authority', 'protocol', 'status', 'details', 'rx', 'tx'] as const;
 const forwardingLeg = [...httpLeg, 'path', 'upstream_protocol', 'upstream', 'upstream_failure', 'grpc_status'] as const;
 const innerLeg = ['connect', 'chain'] as const;

@@ -1,42 +1,97 @@
 // The proxy that clients are told of: CONNECT tunnels go to the inner listener, absolute-form requests to origins in
 // clear. Here a client's identity is taken, the policy decides first, and the rule's name is handed on.
-import { connectingFrom } from './who-may-connect.ts';
+import type { Cidr } from '../names/name-types.ts';
+import type { ListenAddress, ProxyFront } from '../settings/gateway-spec.ts';
+import { chainMatch, ownMachine } from './who-may-connect.ts';
 import { accessLog } from './access-log-format.ts';
 import { clusterNames } from './clusters.ts';
 import { explicitClientObjects, httpStateFilter, httpStateType, ruleObject } from './filter-state.ts';
 import { clearRoutes, httpConnectionManager, policyFilter, virtualHost, type Plan } from './http-leg.ts';
-import type { JsonObject } from './json.ts';
-import { bufferBytes, http2Limits, idleTimeout } from './limits.ts';
+import { extension, type JsonObject } from './json.ts';
+import { bufferBytes, firstByteTimeout, frontHandshakeTimeout, http2Limits, idleTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
 import { socketAddress } from './dns-cache.ts';
 import { ownAddressFilters } from './own-address.ts';
 import { requestToOwnPort } from './own-listeners.ts';
 import { followedFile, followedFilter, resolveFile } from './rendered-files.ts';
 import { resolveFilterName } from './resolve-filter.ts';
+import { actorObjects, frontTls } from './proxy-front.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
 
 const explicitListenerName = 'explicit';
+const frontName = 'explicit-tls';
 
-export function explicitListener(plan: Plan): JsonObject {
+/**
+ * The proxy's listeners. With a certificate and no address of its own for TLS, the one listener speaks both: TLS to all
+ * who may connect, and clear to this machine alone, for `run`, the probe and the self-check.
+ */
+export function explicitListeners(plan: Plan): readonly JsonObject[] {
+  const { front, listen, allowFrom } = plan.spec;
+  if (front === undefined) return [listener(explicitListenerName, listen, [clearChain(plan, allowFrom)])];
+  if (front.listen === undefined) {
+    const chains = [
+      frontChain(plan, front),
+      clearChain(plan, allowFrom.length === 0 ? [] : ownMachine(listen.address)),
+    ];
+    return [{ ...listener(explicitListenerName, listen, chains), ...toldApart }];
+  }
+  return [
+    listener(explicitListenerName, listen, [clearChain(plan, allowFrom)]),
+    listener(frontName, front.listen, [frontChain(plan, front)]),
+  ];
+}
+
+/** the first byte says which of the two a client speaks */
+const toldApart: JsonObject = {
+  listener_filters: [
+    extension(
+      'envoy.filters.listener.tls_inspector',
+      'envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector',
+    ),
+  ],
+  listener_filters_timeout: firstByteTimeout,
+};
+
+function listener(name: string, address: ListenAddress, chains: readonly JsonObject[]): JsonObject {
   return {
-    name: explicitListenerName,
-    stat_prefix: explicitListenerName,
-    address: socketAddress(plan.spec.listen),
-    filter_chains: [{ ...connectingFrom(plan.spec.allowFrom), filters: [explicitConnectionManager(plan)] }],
+    name,
+    stat_prefix: name,
+    address: socketAddress(address),
+    filter_chains: chains,
     per_connection_buffer_limit_bytes: bufferBytes,
   };
 }
 
-function explicitConnectionManager(plan: Plan): JsonObject {
+function clearChain(plan: Plan, allowFrom: readonly Cidr[]): JsonObject {
+  const { front } = plan.spec;
+  const isShared = front !== undefined && front.listen === undefined;
+  return {
+    ...chainMatch(allowFrom, isShared ? 'raw_buffer' : undefined),
+    name: explicitListenerName,
+    filters: [explicitConnectionManager(plan, explicitListenerName, [])],
+  };
+}
+
+function frontChain(plan: Plan, front: ProxyFront): JsonObject {
+  return {
+    ...chainMatch(plan.spec.allowFrom, front.listen === undefined ? 'tls' : undefined),
+    name: frontName,
+    transport_socket_connect_timeout: frontHandshakeTimeout,
+    transport_socket: frontTls(front, plan.spec.paths),
+    filters: [explicitConnectionManager(plan, frontName, front.clientCaFile === undefined ? [] : actorObjects)],
+  };
+}
+
+function explicitConnectionManager(plan: Plan, name: string, ofFront: readonly JsonObject[]): JsonObject {
   const { paths, selfCheck } = plan.spec;
   return httpConnectionManager(plan, {
-    name: explicitListenerName,
+    name,
     accessLogs: [
       accessLog('connect', paths.accessLog, methodIsConnect(true)),
       accessLog('plain', paths.accessLog, methodIsConnect(false)),
     ],
     filters: [
-      httpStateFilter('client', explicitClientObjects),
+      httpStateFilter('client', [...explicitClientObjects, ...ofFront]),
       followedFilter(resolveFilterName, httpStateType, followedFile(paths, resolveFile)),
       ...ownAddressFilters(plan.spec),
       policyFilter(plan),

@@ -19,6 +19,8 @@ export const stateKeys = {
   port: 'leafgate.port',
   /** verified URI SAN of the client; absent on listeners that verify none */
   actor: 'leafgate.actor',
+  /** all URI SANs of that certificate */
+  peerUris: 'leafgate.peer_uris',
   /** `<verdict>:<rule>`, which chooses the inner chain */
   rule: 'leafgate.rule',
   /** `true` or not, piece by piece: whether the names of a leg agree */
@@ -51,7 +53,7 @@ const celFormatter = extension('envoy.formatter.cel', 'envoy.extensions.formatte
 });
 
 /** Parses as a plain format; `omit_empty_values` makes a failed expression empty, not `-`. */
-function plainFormat(format: string): JsonObject {
+export function plainFormat(format: string): JsonObject {
   return { text_format_source: { inline_string: format }, omit_empty_values: true };
 }
 

@@ -4,12 +4,13 @@ import { stringify } from 'yaml';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { clusterNames, clusters } from './clusters.ts';
 import { dnsCaches } from './dns-cache.ts';
-import { explicitListener } from './explicit-listener.ts';
+import { explicitListeners } from './explicit-listener.ts';
 import type { Plan } from './http-leg.ts';
 import { innerListener } from './inner-listener.ts';
 import { extension, type JsonObject } from './json.ts';
 import { overloadManager } from './limits.ts';
 import { originRootsDocument } from './origin-roots.ts';
+import { frontDocuments } from './proxy-front.ts';
 import { policyDocument } from './policy-filter.ts';
 import { bootstrapFile, originRootsFile, policyFile, renderJson, resolveFile } from './rendered-files.ts';
 import { resolveDocument } from './resolve-filter.ts';
@@ -27,6 +28,7 @@ export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
       [policyFile, renderJson(policyDocument(spec.policy))],
       [resolveFile, renderJson(resolveDocument(spec.resolve))],
       [originRootsFile, renderJson(originRootsDocument(spec.paths))],
+      ...frontDocuments(spec.front, spec.paths).map(([file, document]) => [file, renderJson(document)] as const),
     ]),
     bootstrapFile,
   };
@@ -47,7 +49,7 @@ export function bootstrapDocument(spec: GatewaySpec): JsonObject {
     overload_manager: overloadManager(spec.limits),
     dynamic_resources: { ads_config: adsConfig },
     static_resources: {
-      listeners: [explicitListener(plan), innerListener(plan)],
+      listeners: [...explicitListeners(plan), innerListener(plan)],
       clusters: clusters(spec, plan.dnsCaches),
     },
   };

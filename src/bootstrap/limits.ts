@@ -12,6 +12,12 @@ export const idleTimeout = '3600s';
 /** how long a client may wait for its leaf (Envoy would wait for ever) */
 export const handshakeTimeout = '5s';
 
+/** how long a handshake with the proxy itself may take */
+export const frontHandshakeTimeout = '10s';
+
+/** browsers open connections to a proxy ahead of need: one that has shown nothing by then is closed */
+export const firstByteTimeout = '60s';
+
 export const originConnectTimeout = '5s';
 
 /** Until then a client must show TLS or HTTP; a server that speaks first is reached after it, by a `tcp:` rule only. */

@@ -1,7 +1,7 @@
 // Where this gateway itself can be reached: the addresses and ports that a client must not be led to, or its request would
 // come back as a new one, from the gateway's own address, without end.
 import { parseCidr } from '../names/cidr.ts';
-import { isIpv6 } from '../names/ip-address.ts';
+import { isIpv6, isUnspecified } from '../names/ip-address.ts';
 import type { Cidr, IpAddress } from '../names/name-types.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { stateKeys } from './filter-state.ts';
@@ -53,8 +53,4 @@ export function requestToOwnPort(spec: Listeners): JsonObject {
 /** an IPv4 address can also be dialled in its mapped form (RFC 4291 2.5.5.2) */
 function formsOf(address: IpAddress): readonly string[] {
   return isIpv6(address) ? [address.text] : [address.text, `::ffff:${address.text}`];
-}
-
-function isUnspecified({ octets }: IpAddress): boolean {
-  return octets.every((octet) => octet === 0);
 }

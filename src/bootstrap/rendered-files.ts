@@ -9,6 +9,8 @@ export const bootstrapFile = 'bootstrap.yaml';
 export const policyFile = 'policy.json';
 export const resolveFile = 'resolve.json';
 export const originRootsFile = 'origin-roots.json';
+export const frontCertificateFile = 'front-certificate.json';
+export const clientRootsFile = 'client-roots.json';
 
 /** Only `paths` are needed to render a file that is followed. */
 export function followedFile(paths: GatewayPaths, file: string): JsonObject {

@@ -16,6 +16,8 @@ export type GatewayFolder = {
   readonly selfCheckCaFile: string;
   readonly renderedDir: string;
   readonly originRootsDir: string;
+  /** moves into it tell Envoy to read certificates anew */
+  readonly reloadDir: string;
   /** the files that clients use: a path here stays the same for as long as the state folder lives */
   readonly trustDir: string;
   readonly accessLog: string;
@@ -30,6 +32,7 @@ export function makeGatewayFolder(dir: string): GatewayFolder {
   const folders = {
     renderedDir: join(dir, 'envoy'),
     originRootsDir: join(dir, 'origin-roots'),
+    reloadDir: join(dir, 'reload'),
     trustDir: gatewayTrustDir(dir),
   };
   for (const folder of [dir, ...Object.values(folders)]) makeFolder(folder, 0o700);

@@ -1,7 +1,7 @@
 // From what a person chose to the GatewaySpec that Envoy's files are made from.
 import type { Cidr, IpAddress } from '../names/name-types.ts';
 import { networkInterfaces } from 'node:os';
-import { parseIpAddress } from '../names/ip-address.ts';
+import { isUnspecified, parseIpAddress } from '../names/ip-address.ts';
 import { parseCidr } from '../names/cidr.ts';
 import { policyAllowingAny } from '../policy/allow-list.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
@@ -14,7 +14,7 @@ import type { GatewayOptions } from './gateway-options.ts';
 export function gatewaySpecFor(options: GatewayOptions, listen: ListenAddress, folder: GatewayFolder): GatewaySpec {
   return {
     listen,
-    ownAddresses: isWildcard(listen.address) ? machineAddresses() : [],
+    ownAddresses: isUnspecified(listen.address) ? machineAddresses() : [],
     allowFrom: withOwnMachine(options),
     policy: policyAllowingAny(),
     resolve: options.resolve,
@@ -30,6 +30,7 @@ export function gatewaySpecFor(options: GatewayOptions, listen: ListenAddress, f
       accessLog: folder.accessLog,
       renderedDir: folder.renderedDir,
       originRootsDir: folder.originRootsDir,
+      reloadDir: folder.reloadDir,
     },
     selfCheck: { host: selfCheckHost, socketPath: folder.selfCheckSocket, caFile: folder.selfCheckCaFile },
     front: undefined,
@@ -43,11 +44,6 @@ function withOwnMachine({ allowFrom, listen }: GatewayOptions): readonly Cidr[] 
   if (allowFrom.length === 0) return [];
   const own = ['127.0.0.0/8', '::1/128', `${listen.address.text}/${listen.address.octets.length * 8}`];
   return [...allowFrom, ...own.flatMap((text) => parseCidr(text) ?? [])];
-}
-
-/** 0.0.0.0 and :: are listened on, not connected to */
-export function isWildcard(address: IpAddress): boolean {
-  return address.octets.every((octet) => octet === 0);
 }
 
 function machineAddresses(): readonly IpAddress[] {

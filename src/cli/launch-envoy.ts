@@ -9,8 +9,7 @@ import { versionText } from '../envoy/envoy-version.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { listenAddressText } from '../settings/parse-listen.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
-import { isIpv6, parseIpAddress } from '../names/ip-address.ts';
-import { isWildcard } from './gateway-spec-for.ts';
+import { isIpv6, isUnspecified, parseIpAddress } from '../names/ip-address.ts';
 import { recordFlushMs } from './gateway-records.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -75,6 +74,6 @@ async function readEnvoy(admin: AdminClient, metrics: Metrics): Promise<void> {
 /** Where clients of this machine connect. */
 export function proxyUrlOf({ address, port }: ListenAddress): string {
   const loopback = parseIpAddress(isIpv6(address) ? '::1' : '127.0.0.1');
-  const reachable = isWildcard(address) && loopback !== undefined ? loopback : address;
+  const reachable = isUnspecified(address) && loopback !== undefined ? loopback : address;
   return `http://${listenAddressText({ address: reachable, port })}`;
 }

@@ -88,3 +88,8 @@ function longestZeroRun(groups: readonly number[]): { readonly start: number; re
   }
   return best;
 }
+
+/** `0.0.0.0` and `::`: listened on for every address, never connected to */
+export function isUnspecified(address: IpAddress): boolean {
+  return address.octets.every((octet) => octet === 0);
+}

@@ -19,6 +19,7 @@ export type AccessLogLine = {
 
 const textFields = [
   'client',
+  'actor',
   'connect',
   'host',
   'rule',

@@ -20,6 +20,8 @@ export type AccessRecord = {
   readonly id: string;
   /** address:port of the client */
   readonly client: string;
+  /** the verified URI of the client's certificate; absent where it showed none */
+  readonly actor?: string;
   readonly host: string;
   readonly port?: number;
   /** what happened to it: `deny` also where a rule would have let it through and a guard did not */

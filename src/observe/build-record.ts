@@ -21,6 +21,7 @@ export function buildRecord({ line, kind, leaves, tunnel, reason }: RecordParts)
     time: line.start,
     id: line.id,
     client: line.text.client ?? opening.text.client ?? '',
+    actor: line.text.actor ?? opening.text.actor,
     host,
     port,
     ...decisionOf(line, opening, reason),

@@ -77,6 +77,8 @@ export type GatewayPaths = {
   readonly renderedDir: string;
   /** folder with `roots.pem`, what origins are verified with; never the gateway's own CA */
   readonly originRootsDir: string;
+  /** a file moved into it makes Envoy read the certificates of others anew: they are looked at before */
+  readonly reloadDir: string;
 };
 
 /** the built-in origin of the self-check: reached only under its own name, verified with its own CA */

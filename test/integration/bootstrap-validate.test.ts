@@ -57,6 +57,17 @@ describeWithTools('envoy --mode validate', ['envoy-1.40.0'], ({ 'envoy-1.40.0': 
         ),
       },
     ],
+    ['TLS to the proxy', { front: { listen: undefined, certificateDir: '/nowhere', clientCaFile: undefined } }],
+    [
+      'TLS at an address of its own',
+      {
+        front: {
+          listen: parseListenAddress('[::1]:3129'),
+          certificateDir: '/nowhere',
+          clientCaFile: '/nowhere/clients.pem',
+        },
+      },
+    ],
     ['2,000 rules', { policy: policy('intercept', ...manyRules) }],
   ])('takes a configuration with %s', async (name, changes) => {
     // a folder whose name YAML could take for something else

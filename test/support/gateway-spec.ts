@@ -20,6 +20,7 @@ export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/l
       accessLog: join(folder, 'access.json'),
       renderedDir: join(folder, 'rendered'),
       originRootsDir: join(folder, 'roots'),
+      reloadDir: join(folder, 'reload'),
     },
     selfCheck: {
       host: selfCheckHost,

@@ -23,8 +23,8 @@ export type GeneratedGateway = {
 
 /** Writes the files of a spec, and the certificates that they point to, where the spec says. */
 export function writeGatewayFiles(spec: GatewaySpec): string {
-  const { renderedDir, originRootsDir } = spec.paths;
-  for (const folder of [renderedDir, originRootsDir, dirname(spec.selfCheck.caFile)]) {
+  const { renderedDir, originRootsDir, reloadDir } = spec.paths;
+  for (const folder of [renderedDir, originRootsDir, reloadDir, dirname(spec.selfCheck.caFile)]) {
     mkdirSync(folder, { recursive: true });
   }
   const roots = createTestAuthority().pem;

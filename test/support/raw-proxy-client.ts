@@ -1,6 +1,7 @@
 // Talks to a proxy byte by byte, as clients that misbehave do: the request as it is written, then what comes back until
 // a whole response has come, the wanted text has, or the proxy closes.
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 
 export type RawAnswer = {
   readonly text: string;
@@ -16,6 +17,8 @@ export type RawRequest = {
   readonly port: number;
   readonly host?: string;
   readonly localAddress?: string;
+  /** speaks TLS to the proxy */
+  readonly tls?: ConnectionOptions;
   readonly send: string;
   /** sent once the proxy has said yes to a CONNECT, `thenAfterMs` later */
   readonly then?: string;
@@ -29,7 +32,8 @@ const accepted = /^HTTP\/1\.1 200 [^\r]*\r\n(?:[^\r]+\r\n)*\r\n/;
 
 export function rawExchange(request: RawRequest): Promise<RawAnswer> {
   const { port, host = '127.0.0.1', localAddress } = request;
-  const socket = connect({ port, host, ...(localAddress === undefined ? {} : { localAddress }) });
+  const place = { port, host, ...(localAddress === undefined ? {} : { localAddress }) };
+  const socket: Socket = request.tls === undefined ? connect(place) : connectTls({ ...place, ...request.tls });
   return new Promise((resolve, reject) => {
     let text = '';
     let isThenSent = request.then === undefined;
@@ -42,7 +46,8 @@ export function rawExchange(request: RawRequest): Promise<RawAnswer> {
       socket.destroy();
       resolve(parseAnswer(text, closed));
     };
-    socket.on('connect', () => socket.write(request.send, 'latin1'));
+    const ready = request.tls === undefined ? 'connect' : 'secureConnect';
+    socket.on(ready, () => socket.write(request.send, 'latin1'));
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
       if (!isThenSent && accepted.test(text)) {
