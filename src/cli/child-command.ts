@@ -4,6 +4,7 @@ import { constants } from 'node:os';
 import { systemCode, systemReason } from '../system-error.ts';
 import type { LeafgateError } from '../errors.ts';
 import type { Io } from './command-context.ts';
+import { holdLifeline, type Lifeline } from '../lifeline.ts';
 import { cliErrors } from './cli-errors.ts';
 
 export type ChildCommand = {
@@ -40,16 +41,25 @@ export function runChildCommand(child: ChildCommand, io: Io): Promise<ChildOutco
     if (signal !== 'SIGINT' || !io.isTerminal) running.kill(signal);
   });
   void child.ended.then(() => endCommand(running));
+  const lifeline = holdLifelineOf(running, io);
   return new Promise<ChildOutcome>((done) => {
     running.on('error', (error) => {
       // also raised by a signal that may not be sent: the command runs on then
       if (running.pid === undefined) done(notStarted(child, error));
     });
     running.once('exit', (code, signal) => {
+      lifeline?.release();
       const exitCode = code ?? signalExitBase + (signal === null ? 0 : constants.signals[signal]);
       done({ kind: 'ended', exitCode });
     });
   }).finally(stopListening);
+}
+
+/** a command does not outlive us, even when we are killed: it would go on without its gateway */
+function holdLifelineOf({ pid }: ChildProcess, { clock }: Io): Lifeline | undefined {
+  // not started; the error follows
+  if (pid === undefined) return undefined;
+  return holdLifeline({ pid, clock, graceMs: endGraceMs, onLost: () => undefined });
 }
 
 function endCommand(running: ChildProcess): void {

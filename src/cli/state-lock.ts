@@ -1,7 +1,8 @@
 // The lock of a state folder: a file that names its holder, taken by an atomic link and judged by whether that process
 // still lives, so that a killed gateway leaves nothing to clean by hand. Must not know what the folder holds.
 import { randomUUID } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 
 export type LockHolder = { readonly pid: number; readonly startedAt: string; readonly token: string };
@@ -23,7 +24,10 @@ export function takeLock(path: string): LockAttempt {
   writeFileSync(draft, JSON.stringify(self), { mode: 0o600, flag: 'wx' });
   try {
     for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-      if (linkedAt(draft, path)) return { kind: 'held', lock: { release: () => releaseLock(path, self) } };
+      if (linkedAt(draft, path)) {
+        removeLeftovers(path);
+        return { kind: 'held', lock: { release: () => releaseLock(path, self) } };
+      }
       const holder = readHolder(path);
       if (holder !== undefined && isAlive(holder)) return { kind: 'taken', holder };
       moveAside(path, holder, self);
@@ -64,6 +68,27 @@ function moveAside(path: string, judged: LockHolder | undefined, self: LockHolde
   }
   if (readHolder(aside)?.token !== judged?.token) linkedAt(aside, path);
   removeFile(aside);
+}
+
+/** drafts of processes that were killed between two steps; a living rival's own stay */
+function removeLeftovers(path: string): void {
+  const folder = dirname(path);
+  for (const name of readdirSync(folder)) {
+    if (!leftover.test(name) || !name.startsWith(`${basename(path)}.`)) continue;
+    const file = join(folder, name);
+    const holder = readHolder(file);
+    // a draft that names nobody is one that was not written to its end, unless it is being written just now
+    const isLeft = holder === undefined ? isOlderThan(file, draftMs) : !isAlive(holder);
+    if (isLeft) removeFile(file);
+  }
+}
+
+const leftover = /\.(?:stale-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const draftMs = 60_000;
+
+function isOlderThan(file: string, ageMs: number): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats !== undefined && Date.now() - stats.mtimeMs > ageMs;
 }
 
 function releaseLock(path: string, self: LockHolder): void {

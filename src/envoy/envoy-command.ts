@@ -1,4 +1,5 @@
 // The command line that Envoy is started with, and the shell line around it that ends Envoy when we are gone. Pure.
+import { lifelineDescriptor, lifelineFunctions, tenths } from '../lifeline.ts';
 
 export type EnvoyCommand = {
   readonly binary: string;
@@ -32,27 +33,25 @@ function envoyArguments(command: EnvoyCommand): readonly string[] {
   ];
 }
 
-/** the descriptor on which the watcher below waits */
-export const lifelineDescriptor = 3;
-/** what tells the watcher that Envoy has ended already and its process id may be somebody else's */
-export const lifelineOver = 'over\n';
+/** SIGTERM takes 0.3 s (measured); after this it is stuck */
+export const termGraceMs = 2_000;
 
 /**
- * Node cannot ask the kernel to end a child with its parent. So a shell leaves a watcher behind and becomes Envoy itself
- * (same process id, its own exit status). The watcher waits on a pipe that only we hold open: when we are killed, it
- * closes, and the watcher ends Envoy, first politely.
+ * The shell leaves the one that waits on the lifeline behind and becomes Envoy itself (same process id, its own exit
+ * status), so that there is no moment in which nobody would end it. Where the system has setpriv (util-linux), the kernel
+ * itself tells Envoy of our end as well, should both of us be killed at once.
  */
 const watchedStart = `
-( read -r word <&${lifelineDescriptor}; [ "$word" = over ] && exit 0
-  kill -TERM $$; tries=0
-  while kill -0 $$ && [ $tries -lt 20 ]; do sleep 0.1; tries=$((tries + 1)); done
-  kill -KILL $$
+( ${lifelineFunctions}
+await_end $$ ${tenths(termGraceMs)}
 ) </dev/null >/dev/null 2>&1 &
 exec ${lifelineDescriptor}<&-
+pdeath="setpriv --pdeathsig TERM"
+$pdeath true 2>/dev/null && exec $pdeath "$@"
 exec "$@"
 `;
 
-/** `/bin/sh` with the arguments that start `command` under the watcher */
+/** `/bin/sh` with the arguments that start `command` under its lifeline */
 export function watchedCommand(command: EnvoyCommand): { readonly file: string; readonly args: readonly string[] } {
   return { file: '/bin/sh', args: ['-c', watchedStart, 'leafgate-envoy', command.binary, ...envoyArguments(command)] };
 }

@@ -3,13 +3,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { Writable, type Readable } from 'node:stream';
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { millis, type Clock } from '../clock.ts';
+import { holdLifeline, lifelineDescriptor } from '../lifeline.ts';
 import type { Log } from '../observe/log.ts';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
 import { createAdminClient, type AdminClient } from './admin-client.ts';
 import { probeListen } from './check-listen.ts';
-import { lifelineDescriptor, lifelineOver, watchedCommand, type EnvoyLogLevel } from './envoy-command.ts';
+import { termGraceMs, watchedCommand, type EnvoyLogLevel } from './envoy-command.ts';
 import { drainListeners, pause } from './drain-listeners.ts';
 import { envoyErrors } from './envoy-errors.ts';
 import { explainStartFailure, isNoise, parseEnvoyLogLine, type EnvoyLogLine } from './envoy-log-line.ts';
@@ -51,8 +53,6 @@ export interface EnvoyProcess {
 
 const keptLines = 50;
 const readyPollMs = millis(50);
-/** SIGTERM takes 0.3 s (measured); after this it is stuck */
-const termGraceMs = millis(2_000);
 const defaultDrainMs = 10_000;
 
 /** Starts Envoy and waits until it is LIVE. Rejects with an error that says why it is not, and leaves nothing running. */
@@ -92,15 +92,15 @@ async function launch(options: StartEnvoyOptions): Promise<EnvoyProcess> {
   );
 }
 
-function pipesOf(child: ChildProcess): { readonly stderr: Readable; readonly lifeline: Writable } {
+function pipesOf(child: ChildProcess): { readonly stderr: Readable; readonly lifeline: Socket } {
   const lifeline = child.stdio[lifelineDescriptor];
-  if (child.stderr === null || !(lifeline instanceof Writable)) throw new Error('spawn gave no pipes');
+  if (child.stderr === null || !(lifeline instanceof Socket)) throw new Error('spawn gave no pipes');
   return { stderr: child.stderr, lifeline };
 }
 
 type Supervised = {
   readonly child: ChildProcess;
-  readonly lifeline: Writable;
+  readonly lifeline: Socket;
   readonly pid: number;
   readonly options: StartEnvoyOptions;
   readonly drainMs: number;
@@ -119,7 +119,7 @@ function superviseChild(supervised: Supervised, lines: readonly EnvoyLogLine[]):
   const kill = async (): Promise<ExitInfo> => {
     supervised.wasAsked = true;
     child.kill('SIGTERM');
-    const timer = clock.after(termGraceMs, () => child.kill('SIGKILL'));
+    const timer = clock.after(millis(termGraceMs), () => child.kill('SIGKILL'));
     return exited.finally(() => timer.cancel());
   };
   const drainThenStop = async (drainMs: number): Promise<ExitInfo> => {
@@ -136,12 +136,13 @@ function superviseChild(supervised: Supervised, lines: readonly EnvoyLogLine[]):
   };
 }
 
-/** the exit of the child; tells the watcher at once that the process id is free for others */
-function exitOf({ child, lifeline }: Supervised): Promise<Pick<ExitInfo, 'code' | 'signal'>> {
-  // the watcher may be gone first, which is no news
-  lifeline.on('error', () => undefined);
+/** the exit of the child; lets go of its lifeline at once, for the process id is free for others then */
+function exitOf({ child, lifeline, pid, options }: Supervised): Promise<Pick<ExitInfo, 'code' | 'signal'>> {
+  const { clock, log } = options;
+  const onLost = (): void => log.warn('what ends Envoy with this process was killed; another one is started');
+  const held = holdLifeline({ pid, clock, graceMs: termGraceMs, first: lifeline, onLost });
   return new Promise((resolve) => {
-    child.once('exit', () => lifeline.end(lifelineOver));
+    child.once('exit', () => held.release());
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
 }

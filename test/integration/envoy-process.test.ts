@@ -1,4 +1,5 @@
 // A real Envoy under `startEnvoy`: starting, the ways in which starting fails, draining, and an end in every case.
+import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -7,8 +8,9 @@ import { startEnvoy, type EnvoyProcess, type StartEnvoyOptions } from '../../src
 import { parseIpAddress } from '../../src/names/ip-address.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
+import { childrenOf, commandLine } from '../support/gateway-under-test.ts';
 import { freePort } from '../support/free-port.ts';
-import { startProcess } from '../support/run-command.ts';
+import { startProcess, type StartedProcess } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { waitFor, withDeadline } from '../support/wait-for.ts';
@@ -77,6 +79,15 @@ describeWithTools('a running Envoy', ['envoy-1.40.0'], (tools) => {
       ...options,
     });
     return running;
+  };
+  /** a process that has started an Envoy and stays, to be killed */
+  const parentOfEnvoy = async (): Promise<{ readonly process: StartedProcess; readonly envoy: number }> => {
+    writeFileSync(folder.file('parent.ts'), startingParent);
+    const variables = { BINARY: tools['envoy-1.40.0'], BOOTSTRAP: bootstrap(), ADMIN: folder.file('admin.sock') };
+    const env = scrubbedEnvironment(folder.path, variables);
+    const parent = startProcess(process.execPath, [folder.file('parent.ts')], { env });
+    const [, pid = ''] = await parent.waitForOutput(/Envoy runs as (\d+)/, 20_000);
+    return { process: parent, envoy: Number(pid) };
   };
   const client = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -184,20 +195,34 @@ describeWithTools('a running Envoy', ['envoy-1.40.0'], (tools) => {
   });
 
   test('a leafgate that is killed leaves no Envoy and no watcher behind', async () => {
-    writeFileSync(folder.file('parent.ts'), startingParent);
-    const parent = startProcess(process.execPath, [folder.file('parent.ts')], {
-      env: scrubbedEnvironment(folder.path, {
-        BINARY: tools['envoy-1.40.0'],
-        BOOTSTRAP: bootstrap(),
-        ADMIN: folder.file('admin.sock'),
-      }),
-    });
-    const [, pid = ''] = await parent.waitForOutput(/Envoy runs as (\d+)/, 20_000);
-    const group = () => readGroup(Number(pid));
+    const { process: parent, envoy: pid } = await parentOfEnvoy();
+    const group = () => readGroup(pid);
     expect(group()).toHaveLength(2);
     parent.signal('SIGKILL');
     await parent.exited;
     await waitFor('the end of Envoy and its watcher', () => group().length === 0);
+  });
+
+  test('an Envoy whose watcher was killed still ends with the leafgate that is killed', async () => {
+    const envoy = await start();
+    const [watcher] = readGroup(envoy.pid).filter((pid) => pid !== envoy.pid);
+    process.kill(watcher ?? expect.fail('no watcher'), 'SIGKILL');
+    await waitFor('the loss to be told', () => said.some((line) => /was killed; another one is started/.test(line)));
+    const replacement = await waitFor('another watcher', () =>
+      childrenOf(process.pid).find((pid) => commandLine(pid).includes('leafgate-lifeline')),
+    );
+    expect(commandLine(replacement)).toContain(`await_end ${envoy.pid} `);
+    await envoy.kill();
+    running = undefined;
+    await waitFor('the watcher to end', () => commandLine(replacement) === '');
+  });
+
+  test.skipIf(!hasSetpriv)('an Envoy ends also when its watcher and leafgate are killed at once', async () => {
+    const parent = await parentOfEnvoy();
+    const [watcher] = readGroup(parent.envoy).filter((pid) => pid !== parent.envoy);
+    process.kill(watcher ?? expect.fail('no watcher'), 'SIGKILL');
+    parent.process.signal('SIGKILL');
+    await waitFor('the end of Envoy', () => readGroup(parent.envoy).length === 0);
   });
 
   test('the watcher ends with Envoy and kills nobody else', async () => {
@@ -208,6 +233,9 @@ describeWithTools('a running Envoy', ['envoy-1.40.0'], (tools) => {
     await waitFor('the watcher to end', () => readGroup(envoy.pid).length === 0);
   });
 });
+
+/** util-linux; busybox has one without this option */
+const hasSetpriv = spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0;
 
 const source = new URL('../../src/', import.meta.url).href;
 /** starts an Envoy and stays, to be killed */

@@ -13,6 +13,7 @@ import {
 } from '../support/gateway-under-test.ts';
 import { startProcess } from '../support/run-command.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 describeWithTools('leafgate run', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': envoy }) => {
   let temp: TempFolder;
@@ -82,6 +83,19 @@ describeWithTools('leafgate run', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': e
     expect((await child.exited).status).toBe(1);
     expect(child.stderr()).toMatch(/\[envoy-ended\]/);
     expect(commandLine(Number(pid))).toBe('');
+  });
+
+  test('that is killed takes its command and its gateway along', async () => {
+    const args = [mainScript, 'run', '--state', temp.file('state'), '--', 'sh', '-c'];
+    const child = startProcess(process.execPath, [...args, 'echo pid $$; exec sleep 300'], {
+      env: environment({ envoy, temp }),
+    });
+    const [, pid = ''] = await child.waitForOutput(/pid (\d+)/, 60_000);
+    const started = childrenOf(child.pid);
+    expect(started.map(commandLine).join()).toMatch(/\/envoy/);
+    child.signal('SIGKILL');
+    await child.exited;
+    await waitFor('the end of all', () => [Number(pid), ...started].every((each) => commandLine(each) === ''));
   });
 
   test('goes through a running gateway of the same state folder, and says so when options would be ignored', async () => {

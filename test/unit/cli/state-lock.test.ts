@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { lockHolder, processStart, takeLock } from '../../../src/cli/state-lock.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
@@ -66,4 +66,29 @@ test('releasing does not remove a lock that somebody else has taken since', () =
   writeFileSync(path, JSON.stringify(holder));
   if (first.kind === 'held') first.lock.release();
   expect(lockHolder(path)).toMatchObject({ token: 'somebody' });
+});
+
+test('what killed processes left of their attempts is removed, a living rival’s draft is not', () => {
+  const path = folder.file('lock');
+  const token = '0f8fad5b-d9cb-469f-a165-70867728950e';
+  const { pid } = spawnSync('true');
+  const dead = JSON.stringify({ pid, startedAt: '1', token });
+  const living = JSON.stringify({ pid: process.ppid, startedAt: processStart(process.ppid), token });
+  const old = new Date(Date.now() - 3_600_000);
+  writeFileSync(`${path}.${token}`, dead);
+  writeFileSync(`${path}.stale-${token}`, dead);
+  writeFileSync(`${path}.${token.replace('0f', 'aa')}`, '');
+  utimesSync(`${path}.${token.replace('0f', 'aa')}`, old, old);
+  const kept = [
+    `lock.${token.replace('0f', 'bb')}`,
+    `lock.${token.replace('0f', 'cc')}`,
+    'lock.notes',
+    `other.${token}`,
+  ];
+  writeFileSync(folder.file(kept[0] ?? ''), living);
+  writeFileSync(folder.file(kept[1] ?? ''), '');
+  writeFileSync(folder.file(kept[2] ?? ''), dead);
+  writeFileSync(folder.file(kept[3] ?? ''), dead);
+  expect(takeLock(path).kind).toBe('held');
+  expect(readdirSync(folder.path).sort()).toEqual(['lock', ...kept].sort());
 });
