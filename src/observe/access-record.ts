@@ -75,5 +75,6 @@ export type ReasonCode =
   | 'origin-unreachable'
   | 'origin-timeout'
   | 'origin-reset'
+  | 'gateway-stopped'
   | 'overload'
   | 'other';

@@ -2,6 +2,7 @@
 // GnuTLS, Java, Chromium, Python and Node). Pure.
 import type { AccessLogLine } from './access-log-line.ts';
 import type { RecordReason } from './access-record.ts';
+import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 
 const trustHint =
   'start it with `leafgate run`, or give it the CA file that `leafgate up` names (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, …)';
@@ -35,6 +36,7 @@ const brokenHandshakes: readonly Symptom[] = [
 
 /** The reason, for a listener line of the intercept chain whose connection showed no request. */
 export function explainClientTls(line: AccessLogLine): RecordReason {
+  if (wasCutByStop(line)) return cutByStop;
   const failure = line.text.client_tls_failure ?? '';
   if (/CONNECTION_REJECTED/.test(failure)) {
     const name = line.text.sni ?? 'a client without a server name';

@@ -1,6 +1,7 @@
 // Why a request or tunnel was refused or failed, in words, from Envoy's flags and details. Pure.
 import { originCauseSigns, type OriginCause } from '../settings/origin-causes.ts';
 import type { AccessLogLine } from './access-log-line.ts';
+import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 import type { ReasonCode, RecordOutcome, RecordReason } from './access-record.ts';
 
 /** the name that an RBAC refusal gives in details or termination: a rule, or `name-mismatch` */
@@ -21,7 +22,8 @@ const destinationRules: { readonly [rule: string]: string } = {
 
 /** undefined when nothing went wrong that Envoy knows of: an origin's own 503 is an answer */
 export function explainRequest(line: AccessLogLine): RecordReason | undefined {
-  return refusal(line) ?? originTls(line) ?? byFlags(line) ?? byDetails(line);
+  const stop = wasCutByStop(line) ? cutByStop : undefined;
+  return refusal(line) ?? stop ?? originTls(line) ?? byFlags(line) ?? byDetails(line);
 }
 
 export function outcomeOf(reason: RecordReason | undefined): RecordOutcome {

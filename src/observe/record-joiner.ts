@@ -7,6 +7,7 @@ import type { AccessRecord, RecordKind, RecordReason } from './access-record.ts'
 import { buildRecord } from './build-record.ts';
 import { explainClientTls } from './explain-client-tls.ts';
 import { explainRequest } from './explain-request.ts';
+import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 import { createSeenLeaves, type SeenLeaves } from './seen-leaves.ts';
 import { createTunnelTable, type TunnelLimits, type TunnelTable } from './tunnel-table.ts';
 
@@ -112,6 +113,7 @@ function isAccepted(line: AccessLogLine): boolean {
 function explainListener(line: AccessLogLine): RecordReason | undefined {
   if (line.text.chain === tlsChain) return explainClientTls(line);
   if (line.text.chain !== undefined) return undefined;
+  if (wasCutByStop(line)) return cutByStop;
   // NR: the time for showing a protocol was over, or it was shown, and no chain takes it
   if (!(line.text.flags ?? '').split(',').includes('NR')) return nothingSent;
   return line.text.sni === undefined ? opaqueClosed : oddServerName;

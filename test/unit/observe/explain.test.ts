@@ -46,6 +46,13 @@ describe('explainClientTls', () => {
     expect(explainClientTls(parsed(late)).code).toBe('leaf-timeout');
   });
 
+  test('a handshake that the stop of the gateway cut off blames no client', () => {
+    const cut = broken(tls('33554454:system_library:OPENSSL_internal:Invalid_argument'), {
+      local_close: 'Active_Internal_Listener_destructor',
+    });
+    expect(explainClientTls(parsed(cut)).code).toBe('gateway-stopped');
+  });
+
   test('distrust says what to set', () => {
     const { words } = explainClientTls(parsed(broken(tls(`1:${ssl}:TLSV1_ALERT_UNKNOWN_CA`))));
     expect(words).toContain('leafgate run');
@@ -67,6 +74,8 @@ describe('explainClientTls', () => {
 
 const verify = (fault: string): string =>
   tls(`268435581:${ssl}:CERTIFICATE_VERIFY_FAILED:verify_cert_failed:_X509_verify_cert:_${fault}`);
+
+const destroyed = 'downstream_local_disconnect(Active_Internal_Listener_destructor)';
 
 describe('explainRequest', () => {
   test.each([
@@ -92,6 +101,7 @@ describe('explainRequest', () => {
     ['UC', null, 'upstream_reset_after_response_started{connection_termination}', 'origin-reset', 'closed'],
     ['UT', null, 'response_timeout', 'origin-timeout', 'in time'],
     ['DC', null, 'downstream_remote_disconnect', 'client-left', 'client closed'],
+    ['DC', null, destroyed, 'gateway-stopped', 'the gateway stopped'],
     ['DPE', null, 'http1.codec_error', 'client-request', 'broke the protocol'],
     ['UO', null, 'overflow', 'overload', 'too many'],
     ['UC,DC', null, '', 'origin-reset', 'origin closed'],
