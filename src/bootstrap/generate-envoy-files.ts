@@ -25,7 +25,7 @@ export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
   return {
     files: new Map([
       [bootstrapFile, renderYaml(bootstrapDocument(spec))],
-      [policyFile, renderJson(policyDocument(spec.policy))],
+      [policyFile, renderJson(policyDocument(spec.policy, spec.dryRun))],
       [resolveFile, renderJson(resolveDocument(spec.resolve))],
       [originRootsFile, renderJson(originRootsDocument(spec.paths))],
       ...frontDocuments(spec.front, spec.paths).map(([file, document]) => [file, renderJson(document)] as const),

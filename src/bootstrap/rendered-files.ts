@@ -1,5 +1,6 @@
 // The files that Envoy follows, and the one way to point to them. A rename into the rendered folder (or a swap of the
 // folder's own link) is taken within milliseconds; a broken file leaves the last good one in force (measured).
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { GatewayPaths } from '../settings/gateway-spec.ts';
 import { typed, type JsonObject } from './json.ts';
@@ -25,11 +26,17 @@ export function followedFilter(name: string, type: string, source: JsonObject): 
   return { name, config_discovery: { config_source: source, type_urls: [`type.googleapis.com/${type}`] } };
 }
 
-/** The document of such a file. */
-export function filterDocument(name: string, configuration: JsonObject): JsonObject {
+/** The document of such a file, with the version that Envoy names once it holds it. */
+export function filterDocument(name: string, configuration: JsonObject): FilterDocument {
   const resource = typed('envoy.config.core.v3.TypedExtensionConfig', { name, typed_config: configuration });
-  return { resources: [resource] };
+  const version = createHash('sha256').update(JSON.stringify(resource)).digest('hex').slice(0, versionChars);
+  return { version_info: version, resources: [resource] };
 }
+
+export type FilterDocument = { readonly version_info: string; readonly resources: readonly JsonObject[] };
+
+/** enough to tell the versions of one file apart */
+const versionChars = 16;
 
 export function renderJson(document: JsonObject): string {
   return `${JSON.stringify(document, null, 1)}\n`;

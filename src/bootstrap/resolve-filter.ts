@@ -5,12 +5,12 @@ import type { IpAddress } from '../names/name-types.ts';
 import type { ResolveOverride } from '../settings/gateway-spec.ts';
 import { cel, celFormat, dynamicHost, httpStateType, sharedObject, stateKeys } from './filter-state.ts';
 import { typed, type JsonObject } from './json.ts';
-import { filterDocument } from './rendered-files.ts';
+import { filterDocument, type FilterDocument } from './rendered-files.ts';
 
 export const resolveFilterName = 'resolve';
 
 /** The first override of a host and port counts. Meant for tens of them: the map is built anew for each request. */
-export function resolveDocument(overrides: readonly ResolveOverride[]): JsonObject {
+export function resolveDocument(overrides: readonly ResolveOverride[]): FilterDocument {
   const objects = overrides.length === 0 ? [] : [overrideObject(overrides)];
   return filterDocument(resolveFilterName, typed(httpStateType, { on_request_headers: objects }));
 }

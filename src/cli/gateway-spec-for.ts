@@ -17,6 +17,7 @@ export function gatewaySpecFor(options: GatewayOptions, listen: ListenAddress, f
     ownAddresses: isUnspecified(listen.address) ? machineAddresses() : [],
     allowFrom: withOwnMachine(options),
     policy: policyAllowingAny(),
+    dryRun: undefined,
     resolve: options.resolve,
     allowDestinations: options.allowDestinations,
     dnsServers: [],

@@ -9,7 +9,7 @@ export type RuleTarget =
   { readonly kind: 'host'; readonly pattern: HostPattern } | { readonly kind: 'cidr'; readonly cidr: Cidr };
 
 export type PolicyRule = {
-  /** shown in records and metrics; unique in its policy */
+  /** shown in records and metrics; rules of one name are one rule of a file, written once for each of its targets */
   readonly name: string;
   readonly target: RuleTarget;
   readonly verdict: Verdict;

@@ -22,6 +22,8 @@ export type GatewaySpec = {
   /** who may connect; empty means loopback only, which `listen` must then be */
   readonly allowFrom: readonly Cidr[];
   readonly policy: Policy;
+  /** only counts what it would have decided; undefined: none */
+  readonly dryRun: Policy | undefined;
   readonly resolve: readonly ResolveOverride[];
   /** exceptions to the destination guard */
   readonly allowDestinations: readonly Cidr[];

@@ -10,6 +10,7 @@ export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/l
     ownAddresses: [],
     allowFrom: [],
     policy: policyAllowingAny(),
+    dryRun: undefined,
     resolve: [],
     allowDestinations: [],
     dnsServers: [],

@@ -41,9 +41,31 @@ describe('policyDocument', () => {
     expect(valuesOf(document, 'range_matchers')).toEqual([]);
   });
 
-  it('takes 10,000 rules', () => {
-    const rules = Array.from({ length: 10_000 }, (_, index) => rule(`h${index}.test`, 'deny'));
-    expect(valuesOf(policyDocument(policy('intercept', ...rules)), 'domains')).toHaveLength(10_001);
+  it('takes 10,000 rules, and lists the hosts of one rule once', () => {
+    const named = (name: (index: number) => string): number => {
+      const rules = Array.from({ length: 10_000 }, (_, index) => rule(`h${index}.test`, 'deny', { name: name(index) }));
+      return valuesOf(policyDocument(policy('intercept', ...rules)), 'domains').length;
+    };
+    expect(named((index) => `r${index}`)).toBe(10_001);
+    expect(named(() => 'all')).toBe(2);
+  });
+
+  it('carries a version of its own, the same for the same rules', () => {
+    const again = policyDocument(policy('deny', rule('a.test', 'relay', { name: 'one' })));
+    expect(again.version_info).toBe(
+      policyDocument(policy('deny', rule('a.test', 'relay', { name: 'one' }))).version_info,
+    );
+    expect(again.version_info).not.toBe(document.version_info);
+  });
+
+  it('has dry-run rules in a matcher that only counts, under a name of their own', () => {
+    const both = policyDocument(policy('intercept'), policy('deny', rule('a.test', 'relay', { name: 'tried' })));
+    const filter = at(both, 'resources', 0, 'typed_config');
+    expect(filter).toMatchObject({ rules_stat_prefix: 'policy_', shadow_rules_stat_prefix: 'dry_run_' });
+    expect(JSON.stringify(at(filter, 'matcher'))).not.toContain('tried');
+    expect(JSON.stringify(at(filter, 'shadow_matcher'))).toContain('relay:tried');
+    expect(filter).toHaveProperty('track_per_rule_stats', true);
+    expect(at(document, 'resources', 0, 'typed_config')).not.toHaveProperty('shadow_matcher');
   });
 });
 
