@@ -1,5 +1,5 @@
 // The direction of imports, one rule a room, each with its reason. `allowed` lists what a room may import of ours.
-const base = '^src/(errors|clock|secret-bytes|private-socket|socket-path|system-error|make-folder|replace-file|lifeline)\\.ts$';
+const base = '^src/(errors|clock|secret-bytes|private-socket|socket-path|system-error|make-folder|replace-file|lifeline|read-regular-file)\\.ts$';
 const rooms = {
   names: { may: [], why: 'a name is judged by its bytes alone' },
   policy: { may: ['names'], why: 'a decision depends on names and rules, not on how they arrive' },

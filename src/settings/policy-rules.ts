@@ -1,5 +1,6 @@
 // The rules of a policy file. A rule has one name, one verdict and one or more hosts; here it becomes one rule a host, all
 // of the same name, which is how policies are decided.
+import { defaultRuleName } from '../policy/policy-judge.ts';
 import type { Policy, PolicyRule, RuleTarget, Verdict } from '../policy/policy-types.ts';
 import { nearestWord } from './nearest-word.ts';
 import type { PolicyReader } from './policy-reader.ts';
@@ -27,7 +28,7 @@ const neededKeys = [
 
 export const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 /** decisions that no rule of a person takes show as these */
-const reservedNames: ReadonlySet<string> = new Set(['default', 'self-check', 'always']);
+export const reservedRuleNames: ReadonlySet<string> = new Set([defaultRuleName, 'self-check', 'always']);
 
 /** each is a label value of a metric, and an action in Envoy */
 export const maxRules = 10_000;
@@ -128,7 +129,7 @@ export function readName(node: YamlNode, { reader, what, taken, isOwn = false }:
     reader.wrong(node, 'name', meant);
     return undefined;
   }
-  const reason = reservedNames.has(name) ? 'reserved' : taken.has(name) ? 'taken by an earlier one' : undefined;
+  const reason = reservedRuleNames.has(name) ? 'reserved' : taken.has(name) ? 'taken by an earlier one' : undefined;
   if (reason === undefined) return name;
   reader.problem('policy-name-taken', node.at, { what, name, reason });
   return undefined;

@@ -19,6 +19,11 @@ export const settingsErrors = errorSlice({
     remedy: 'unset it, or correct its name: `leafgate up --help` lists every setting',
     exitCode,
   },
+  'policy-flags-contradict': {
+    message: '{one} and {other} say different things about the same host',
+    remedy: 'keep one, or give one of them a port',
+    exitCode,
+  },
   'listen-unguarded': {
     message: '--listen {value} lets other machines connect, and nothing says which may',
     remedy: 'add --allow-from CIDR for each network that may connect, or listen on 127.0.0.1',
