@@ -50,10 +50,11 @@ export class LeafgateError extends Error {
     this.problems = details.problems ?? [];
   }
 
-  /** Turns anything thrown into a LeafgateError; what is not ours becomes `internal`, its cause kept for the log only. */
+  /** Turns anything thrown into a LeafgateError; what is not ours becomes `internal`, or `disk-full`, its cause kept for the log only. */
   static from(thrown: unknown): LeafgateError {
     if (thrown instanceof LeafgateError) return thrown;
-    return coreErrors.error('internal', { detail: internalDetail(thrown) }, thrown);
+    const code = noRoom.has(systemCode(thrown) ?? '') ? 'disk-full' : 'internal';
+    return coreErrors.error(code, { detail: internalDetail(thrown) }, thrown);
   }
 
   /** One error that carries all problems found at once; a single problem is returned as it is. */
@@ -72,6 +73,8 @@ type ErrorDetails = {
   readonly cause?: unknown;
   readonly problems?: readonly LeafgateError[];
 };
+
+const noRoom: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
 /** what the system said, and of what where it tells */
 function internalDetail(thrown: unknown): string {
@@ -94,6 +97,11 @@ export const coreErrors = errorSlice({
     message: 'an unexpected failure: {detail}',
     remedy: 'run again with --verbose and report the output',
     exitCode: exitCodes.failed,
+  },
+  'disk-full': {
+    message: 'a file cannot be written: {detail}',
+    remedy: 'make room there, or give a folder on another disk',
+    exitCode: exitCodes.environment,
   },
   'several-problems': {
     message: '{count} problems',

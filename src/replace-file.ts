@@ -18,6 +18,8 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
     await rename(draft, path);
   } catch (thrown) {
     await rm(draft, { force: true }).catch(() => undefined);
+    // what a file handle throws does not say of which file
+    if (thrown instanceof Error && !('path' in thrown)) Object.assign(thrown, { path });
     throw thrown;
   }
 }

@@ -9,6 +9,7 @@ import { followFile, type FileFollower } from '../observe/follow-file.ts';
 import { createRecordJoiner } from '../observe/record-joiner.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { createSeldom } from './seldom.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export type RecordsParts = Surroundings & {
@@ -25,8 +26,13 @@ const maxLineBytes = 1024 * 1024;
 /** two of them at most, about 60,000 requests each */
 const rotateAtBytes = 64 * 1024 * 1024;
 
+export type FollowedRecords = {
+  /** lines of the access log so far, whatever was in them */
+  readonly linesRead: () => number;
+};
+
 /** Call before Envoy starts: what is stopped last has then read all that Envoy wrote. */
-export async function followRecords(parts: RecordsParts): Promise<void> {
+export async function followRecords(parts: RecordsParts): Promise<FollowedRecords> {
   const { spec, clock, log, metrics, closers } = parts;
   const path = spec.paths.accessLog;
   setAside(path);
@@ -36,20 +42,32 @@ export async function followRecords(parts: RecordsParts): Promise<void> {
   const show = (records: readonly AccessRecord[]): void => {
     for (const record of records) showRecord(record, parts);
   };
+  let linesRead = 0;
+  const seldom = createSeldom(clock);
   const admin = createAdminClient(spec.paths.adminSocket);
   const follower = await followFile({
     ...{ path, clock, pollMs, maxLineBytes, rotateAtBytes },
     reopen: async () => {
       await admin.post('/reopen_logs');
     },
-    onLine: (line) => show(joiner.take(line, clock.now())),
+    onLine: (line) => {
+      linesRead += 1;
+      show(joiner.take(line, clock.now()));
+    },
     events: {
-      lineTooLong: () => metrics.count('leafgate_record_lines_lost_total', { reason: 'too-long' }),
+      lineTooLong: () => {
+        linesRead += 1;
+        metrics.count('leafgate_record_lines_lost_total', { reason: 'too-long' });
+      },
       truncated: () => log.warn('somebody cut the access log: records may be missing', { path }),
-      failed: (error) => log.warn('the access log could not be read', { detail: LeafgateError.from(error).message }),
+      failed: (error) =>
+        seldom('unreadable', (lost) =>
+          log.warn('the access log could not be read', { detail: LeafgateError.from(error).message, lost }),
+        ),
     },
   });
   closers.add('records', stopper({ follower, clock, sweep: () => show(joiner.sweep(clock.now())) }));
+  return { linesRead: () => linesRead };
 }
 
 type Sweeping = { readonly follower: FileFollower; readonly clock: Clock; readonly sweep: () => void };

@@ -60,8 +60,9 @@ async function startUnlessInterrupted(
   { metrics, closers }: Pick<Surroundings, 'metrics' | 'closers'>,
 ): Promise<Gateway | undefined> {
   const abort = new AbortController();
-  const { env, clock } = parts.io;
-  const starting = startGateway({ ...parts, metrics, closers, env, clock, aborted: abort.signal });
+  const { env, clock, linesLost } = parts.io;
+  const surroundings = { metrics, closers, env, clock, outputLost: linesLost, aborted: abort.signal };
+  const starting = startGateway({ ...parts, ...surroundings });
   const interrupted = parts.interrupted.then(() => undefined);
   const gateway = await Promise.race([starting, interrupted]);
   if (gateway !== undefined) return gateway;
@@ -77,7 +78,7 @@ function readiness({ gateway, failure, isStopping }: SessionState): Health {
   if (failure !== undefined) return { isOk: false, reasons: [failure.message] };
   if (isStopping === true) return { isOk: false, reasons: ['stopping: open connections are drained'] };
   if (gateway === undefined) return { isOk: false, reasons: ['starting: the self-check has not passed yet'] };
-  return gateway.minting.readiness();
+  return gateway.readiness();
 }
 
 function healthListen({ options, folder }: SessionParts): HealthListen {

@@ -4,6 +4,7 @@ import type { DurationMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import { probeListen } from '../envoy/check-listen.ts';
 import type { EnvoyProcess } from '../envoy/envoy-process.ts';
+import type { Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
 import type { Pool } from '../pool/pool-types.ts';
@@ -25,6 +26,8 @@ import { inTurn } from './in-turn.ts';
 import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
 import { startMinting, type Minting } from './minting.ts';
 import { followRecords } from './gateway-records.ts';
+import type { LossWatch } from './loss-watch.ts';
+import { watchRecordLosses } from './record-losses.ts';
 import { runSelfCheck } from './self-check.ts';
 import { startSelfCheckOrigin } from './self-check-origin.ts';
 
@@ -43,6 +46,8 @@ export type GatewayChoices = {
 export type GatewayParts = Surroundings &
   GatewayChoices & {
     readonly env: { readonly [name: string]: string | undefined };
+    /** lines of stdout and stderr that nobody took */
+    readonly outputLost: () => number;
     /** ends the start where it stands */
     readonly aborted: AbortSignal;
   };
@@ -51,6 +56,7 @@ export type Gateway = {
   readonly proxyUrl: string;
   readonly trust: TrustFiles;
   readonly minting: Minting;
+  readonly readiness: () => Health;
   /** settles with what ended the gateway when nobody asked for it */
   readonly failed: Promise<LeafgateError>;
 };
@@ -77,12 +83,20 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   await publish(minting.pool());
   const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
   closers.add('self-check origin', () => origin.close());
-  await followRecords({ ...parts, spec });
+  const { linesRead } = await followRecords({ ...parts, spec });
   const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: await writeEnvoyFiles(spec) });
+  const { accessLog } = spec.paths;
+  const losses = watchRecordLosses({ ...parts, admin: envoy.admin, accessLog, linesRead });
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
-  return { proxyUrl, trust, minting, failed: failureOf(envoy) };
+  return { proxyUrl, trust, minting, readiness: () => readiness(minting, losses), failed: failureOf(envoy) };
+}
+
+/** lost records do not make a gateway unfit for work, but whoever asks is told */
+function readiness(minting: Minting, losses: LossWatch): Health {
+  const { isOk, reasons } = minting.readiness();
+  return { isOk, reasons: [...reasons, ...losses.reasons()] };
 }
 
 /** The names that no policy may keep from being minted: what a client without SNI gets, and the self-check's own. */

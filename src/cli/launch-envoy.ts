@@ -2,13 +2,11 @@
 import { homedir } from 'node:os';
 import type { DurationMs } from '../clock.ts';
 import { defaultCacheDir, findEnvoy, gatewayMinVersion } from '../envoy/find-envoy.ts';
-import type { AdminClient } from '../envoy/admin-client.ts';
 import { activeConnections } from '../envoy/drain-listeners.ts';
 import { startEnvoy, type EnvoyProcess } from '../envoy/envoy-process.ts';
 import { versionText } from '../envoy/envoy-version.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { listenAddressText } from '../settings/parse-listen.ts';
-import type { Metrics } from '../observe/create-metrics.ts';
 import { isIpv6, isUnspecified, parseIpAddress } from '../names/ip-address.ts';
 import { recordFlushMs } from './gateway-records.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -55,20 +53,11 @@ export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
   metrics.count('leafgate_envoy_starts_total');
   metrics.set('leafgate_envoy_up', 1);
   void envoy.exited.then(() => metrics.set('leafgate_envoy_up', 0));
-  metrics.beforeScrape(() => readEnvoy(envoy.admin, metrics));
+  metrics.beforeScrape(async () => metrics.set('leafgate_envoy_connections', await activeConnections(envoy.admin)));
   parts.closers.add('Envoy', async () => {
     await (drainMs > 0 ? envoy.drainAndStop(drainMs) : envoy.kill());
   });
   return envoy;
-}
-
-/** Envoy's own counters that belong beside ours; an Envoy that does not answer leaves them as they were. */
-async function readEnvoy(admin: AdminClient, metrics: Metrics): Promise<void> {
-  metrics.set('leafgate_envoy_connections', await activeConnections(admin));
-  const written = await admin.readStats('^filesystem\\.write_failed$');
-  metrics.setTotal('leafgate_record_lines_lost_total', written.get('filesystem.write_failed') ?? 0, {
-    reason: 'not-written',
-  });
 }
 
 /** Where clients of this machine connect. */

@@ -7,7 +7,7 @@ export interface LineWriter {
   write(line: string): void;
   /** lines dropped since the start */
   lost(): number;
-  /** waits until what is buffered is written, at most `deadlineMs`; false when it was not. Never rejects */
+  /** waits, at most `deadlineMs`, until what is buffered is written or the system has refused it; false when it still waits */
   flush(deadlineMs: number): Promise<boolean>;
 }
 
@@ -30,8 +30,10 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   let isGone = false;
   stream.on('drop', () => (lost += 1));
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // EPIPE: nobody reads any more, and nobody will
-    if (error.code === 'EPIPE' || error.code === 'EBADF') isGone = true;
+    // what could not be written, as on a full disk, stays in the buffer and is tried again with the next line
+    if (error.code !== 'EPIPE' && error.code !== 'EBADF') return;
+    // nobody reads any more, and nobody will
+    isGone = true;
     lost += 1;
   });
   return {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLineWriter } from '../../../src/observe/line-writer.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
@@ -52,6 +52,18 @@ describe('a line writer', () => {
     await flushed;
     expect(writer.lost()).toBe(lostSoFar);
     closeSync(reader);
+    closeSync(descriptor);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('a full disk costs no line: all is tried again with the next one', async () => {
+    const descriptor = openSync('/dev/full', constants.O_WRONLY);
+    const writer = createLineWriter({ descriptor, maxBufferedBytes: 100 });
+    writer.write(`${'x'.repeat(49)}\n`);
+    expect(await writer.flush(10_000)).toBe(true);
+    expect(writer.lost()).toBe(0);
+    // the buffer has its bound all the same
+    for (let at = 0; at < 3; at += 1) writer.write(`${'x'.repeat(49)}\n`);
+    expect(writer.lost()).toBe(2);
     closeSync(descriptor);
   });
 
