@@ -1,9 +1,10 @@
 // Where connections go: the inner listener, our SDS socket, the built-in origin, and origins by name (TLS with HTTP/2 or
-// HTTP/1.1, TLS with HTTP/1.1 for upgrades, clear HTTP, plain TCP). Only the SDS cluster carries ADS.
+// HTTP/1.1, TLS with HTTP/1.1 for upgrades, clear HTTP/1.1, clear HTTP as the client spoke it, plain TCP). Only the SDS
+// cluster carries ADS.
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { DnsCaches } from './dns-cache.ts';
 import { extension, type JsonObject } from './json.ts';
-import { bufferBytes, openCircuitBreakers, originConnectTimeout } from './limits.ts';
+import { bufferBytes, openCircuitBreakers, originConnectTimeout, responseHeaderLimits } from './limits.ts';
 import { originRootsReference } from './origin-roots.ts';
 
 export const clusterNames = {
@@ -13,6 +14,7 @@ export const clusterNames = {
   originTls: 'origin-tls',
   originTlsHttp1: 'origin-tls-http1',
   originClear: 'origin-clear',
+  originClearAsAsked: 'origin-clear-as-asked',
   originClearOwnPorts: 'origin-clear-own-ports',
   originTcp: 'origin-tcp',
   originTcpOwnPorts: 'origin-tcp-own-ports',
@@ -29,21 +31,32 @@ export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): re
     sdsCluster(spec.paths.sdsSocket),
     selfCheckCluster(spec),
     originCluster(clusterNames.originTls, egress, {
-      ...httpOptions({ auto_config: { http_protocol_options: {}, http2_protocol_options: {} } }, verifiedByName),
+      ...httpOptions({ auto_config: bothVersions }, verifiedByName),
       transport_socket: tls,
     }),
     originCluster(clusterNames.originTlsHttp1, egress, {
-      ...httpOptions({ explicit_http_config: { http_protocol_options: {} } }, verifiedByName),
+      ...httpOptions(onlyHttp1, verifiedByName),
       transport_socket: tls,
     }),
-    originCluster(clusterNames.originClear, egress),
-    originCluster(clusterNames.originClearOwnPorts, ownPorts),
+    originCluster(clusterNames.originClear, egress, httpOptions(onlyHttp1, verifiedByName)),
+    // in clear there is no ALPN: who speaks HTTP/2 in a tunnel, as gRPC does, knows that its origin does
+    originCluster(
+      clusterNames.originClearAsAsked,
+      egress,
+      httpOptions({ use_downstream_protocol_config: bothVersions }, verifiedByName),
+    ),
+    originCluster(clusterNames.originClearOwnPorts, ownPorts, httpOptions(onlyHttp1, verifiedByName)),
     originCluster(clusterNames.originTcp, egress),
     originCluster(clusterNames.originTcpOwnPorts, ownPorts),
   ];
 }
 
-/** server name and expected SAN are the request's host */
+/** Envoy drops trailers of HTTP/1.1 unless told otherwise */
+const http1Options: JsonObject = { enable_trailers: true };
+const onlyHttp1: JsonObject = { explicit_http_config: { http_protocol_options: http1Options } };
+const bothVersions: JsonObject = { http_protocol_options: http1Options, http2_protocol_options: {} };
+
+/** server name and expected SAN are the request's host; Envoy wants it of clusters in clear too, once they have options */
 const verifiedByName: JsonObject = { upstream_http_protocol_options: { auto_sni: true, auto_san_validation: true } };
 
 function originCluster(name: string, dnsCache: JsonObject, fields: JsonObject = {}): JsonObject {
@@ -127,7 +140,12 @@ function upstreamTls(fields: JsonObject, common: JsonObject): JsonObject {
 }
 
 function httpOptions(protocol: JsonObject, more: JsonObject = {}): JsonObject {
-  const options = { '@type': `type.googleapis.com/${httpOptionsType}`, ...protocol, ...more };
+  const options = {
+    '@type': `type.googleapis.com/${httpOptionsType}`,
+    common_http_protocol_options: responseHeaderLimits,
+    ...protocol,
+    ...more,
+  };
   return { typed_extension_protocol_options: { [httpOptionsType]: options } };
 }
 

@@ -64,10 +64,14 @@ function dnsCache(name: string, refused: readonly Cidr[], dnsServers: readonly L
     // happy eyeballs, 300 ms; the other families lose hosts whose first address is dead (measured)
     dns_lookup_family: 'ALL',
     max_hosts: 20_000,
-    dns_refresh_rate: '30s',
+    // of names without an address: nobody's request asks again, so that this is how long a name that did not exist yet, or
+    // whose answers were all refused, stays so (measured); the others are asked for again by their TTL
+    dns_refresh_rate: '10s',
     dns_min_refresh_rate: '5s',
     host_ttl: '60s',
     dns_query_timeout: '3s',
+    // of names that nobody answered for
+    dns_failure_refresh_rate: { base_interval: '1s', max_interval: '10s' },
     dns_cache_circuit_breaker: { max_pending_requests: 4096 },
     typed_dns_resolver_config: resolver(dnsServers),
     resolved_address_filter: { ranges: refused.map(addressRange) },
@@ -93,6 +97,9 @@ function resolver(servers: readonly ListenAddress[]): JsonObject {
     {
       ...(servers.length === 0 ? {} : { resolvers: servers.map(socketAddress) }),
       dns_resolver_options: { no_default_search_domain: true },
+      // by default a server that is silent is waited for longer than `dns_query_timeout`, and no second one is asked
+      query_timeout_seconds: 1,
+      query_tries: 3,
     },
   );
 }

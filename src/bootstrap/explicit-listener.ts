@@ -6,7 +6,7 @@ import { chainMatch, ownMachine } from './who-may-connect.ts';
 import { accessLog } from './access-log-format.ts';
 import { clusterNames } from './clusters.ts';
 import { explicitClientObjects, httpStateFilter, httpStateType, ruleObject } from './filter-state.ts';
-import { clearRoutes, httpConnectionManager, policyFilter, virtualHost, type Plan } from './http-leg.ts';
+import { clearRoutes, http1Options, httpConnectionManager, policyFilter, virtualHost, type Plan } from './http-leg.ts';
 import { extension, type JsonObject } from './json.ts';
 import { bufferBytes, firstByteTimeout, frontHandshakeTimeout, http2Limits, idleTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
@@ -100,11 +100,14 @@ function explicitConnectionManager(plan: Plan, name: string, ofFront: readonly J
     ],
     virtualHosts: [
       selfCheckRefusal(selfCheck.host, [connectRoute]),
-      virtualHost('all', ['*'], [connectRoute, noClearHttps, ...clearRoutes(requestToOwnPort(plan.spec))]),
+      virtualHost(
+        'all',
+        ['*'],
+        [connectRoute, noClearHttps, ...clearRoutes(clusterNames.originClear, requestToOwnPort(plan.spec))],
+      ),
     ],
     fields: {
-      // `openssl s_client -proxy` speaks HTTP/1.0
-      http_protocol_options: { allow_absolute_url: true, accept_http_10: true },
+      http_protocol_options: { ...http1Options, allow_absolute_url: true },
       http2_protocol_options: { ...http2Limits, allow_connect: true },
       upgrade_configs: [{ upgrade_type: 'CONNECT' }, { upgrade_type: 'websocket' }],
       use_remote_address: true,

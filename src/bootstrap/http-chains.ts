@@ -76,7 +76,7 @@ export function clearChain(plan: Plan): JsonObject {
         ],
         virtualHosts: [
           selfCheckRefusal(plan.spec.selfCheck.host),
-          virtualHost('origins', ['*'], clearRoutes(tunnelToOwnPort(plan.spec))),
+          virtualHost('origins', ['*'], clearRoutes(clusterNames.originClearAsAsked, tunnelToOwnPort(plan.spec))),
         ],
       }),
     ],

@@ -35,7 +35,8 @@ export function httpConnectionManager(plan: Plan, leg: HttpLeg): JsonObject {
     stream_idle_timeout: idleTimeout,
     request_headers_timeout: requestHeadersTimeout,
     max_request_headers_kb: maxRequestHeadersKb,
-    ...untouchedRequests,
+    http_protocol_options: http1Options,
+    ...untouchedMessages,
     ...leg.fields,
     access_log: leg.accessLogs,
     local_reply_config: localReplies,
@@ -64,13 +65,13 @@ export function routeTo(cluster: string, match: JsonObject = {}): JsonObject {
 }
 
 /** Clear requests, those to a port of the gateway itself (`toOwnPort`) by the cache that refuses its own addresses. */
-export function clearRoutes(toOwnPort: JsonObject): readonly JsonObject[] {
+export function clearRoutes(cluster: string, toOwnPort: JsonObject): readonly JsonObject[] {
   return [
     {
       ...routeTo(clusterNames.originClearOwnPorts, toOwnPort),
       typed_per_filter_config: { [forwardProxyName]: isDisabled(true), [ownPortsProxyName]: isDisabled(false) },
     },
-    routeTo(clusterNames.originClear),
+    routeTo(cluster),
   ];
 }
 
@@ -79,9 +80,16 @@ export function domainsOf(host: string): readonly string[] {
   return [host, `${host}:*`];
 }
 
+/** Old clients are served too; without the second field Envoy drops trailers without a word (measured). */
+export const http1Options: JsonObject = { accept_http_10: true, enable_trailers: true };
+
 /** What Envoy would change on the way through and must not; one trailing dot goes, for routes compare bytes. */
-const untouchedRequests: JsonObject = {
+const untouchedMessages: JsonObject = {
   skip_xff_append: true,
+  // the origin answers `Expect: 100-continue` itself, so that it can refuse a body before it is sent (RFC 9110 10.1.1)
+  proxy_100_continue: true,
+  // or a client's `x-forwarded-proto` becomes the `:scheme` that an HTTP/2 origin sees (measured)
+  scheme_header_transformation: { match_upstream: true },
   generate_request_id: false,
   server_header_transformation: 'PASS_THROUGH',
   normalize_path: false,

@@ -28,6 +28,11 @@ export const requestHeadersTimeout = '15s';
 /** browsers send up to 64 KiB of cookies to one host; Envoy's default is 60 */
 export const maxRequestHeadersKb = 96;
 export const maxHeaderCount = 200;
+/** the same for what origins answer; by default a response with 101 headers is a 502 (measured) */
+export const responseHeaderLimits: JsonObject = {
+  max_headers_count: maxHeaderCount,
+  max_response_headers_kb: maxRequestHeadersKb,
+};
 
 export const http2Limits = {
   max_concurrent_streams: 100,

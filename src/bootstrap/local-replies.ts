@@ -21,6 +21,8 @@ export const addressFormRuleName = 'address-form';
 const refusingRule = String.raw`%CEL(re.extract(response.code_details, 'matched_policy.(.*).$', '\\1'))%`;
 
 const failedStatus = 502;
+/** Envoy says 403, which is for what somebody refused */
+const notImplemented = 501;
 
 const anyError: JsonObject = {
   status_code_filter: { comparison: { op: 'GE', value: { default_value: 400, runtime_key: 'leafgate.unused' } } },
@@ -35,6 +37,7 @@ export const localReplies: JsonObject = {
     }),
     reply(gatewayErrorWords.names, detailsContain(`[${namesRuleName}]`), { status: 403 }),
     reply(gatewayErrorWords.policy, detailsContain('rbac_access_denied'), { status: 403, rule: refusingRule }),
+    reply(gatewayErrorWords.upgrade, detailsContain('upgrade_failed'), { status: notImplemented }),
     ...originCauseSigns.map(originReply),
     reply(gatewayErrorWords.other, anyError, {}),
   ],

@@ -122,11 +122,15 @@ function byFlags(line: AccessLogLine): RecordReason | undefined {
   return { code, words: isRefusedConnection ? 'the origin refused the connection' : words };
 }
 
+const unknownUpgrade =
+  'the client asked to change to another protocol than WebSocket, which the gateway does not forward';
+
 /** answers of Envoy's own that carry no flag: a request it could not take */
 function byDetails(line: AccessLogLine): RecordReason | undefined {
   const status = line.number.status ?? 0;
   const details = line.text.details ?? '';
   if (status < 400 || details === 'via_upstream' || details === '') return undefined;
+  if (details === 'upgrade_failed') return { code: 'client-request', words: unknownUpgrade };
   if (/overload/.test(details)) return { code: 'overload', words: 'the gateway has reached a limit' };
   return { code: 'client-request', words: `the gateway could not take the request (${details})` };
 }

@@ -18,6 +18,8 @@ export const gatewayErrorWords = {
   names: 'name_mismatch',
   /** no answer from the origin; field `cause` says why, in a word of origin-causes.ts */
   origin: 'origin_failed',
+  /** the client asked to change to a protocol that the gateway does not read */
+  upgrade: 'upgrade_refused',
   /** anything else that Envoy answers by itself */
   other: 'egress_error',
 } as const;

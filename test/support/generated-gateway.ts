@@ -13,6 +13,7 @@ import { waitFor } from './wait-for.ts';
 
 export type GeneratedGateway = {
   readonly port: number;
+  readonly pid: number;
   readonly admin: AdminClient;
   /** lines of the access log so far */
   lines(): readonly AccessLogLine[];
@@ -21,13 +22,12 @@ export type GeneratedGateway = {
   stop(): Promise<ExitInfo>;
 };
 
-/** Writes the files of a spec, and the certificates that they point to, where the spec says. */
-export function writeGatewayFiles(spec: GatewaySpec): string {
+/** Writes the files of a spec, and the certificates that they point to, where the spec says. Origins are of `roots`. */
+export function writeGatewayFiles(spec: GatewaySpec, roots = createTestAuthority().pem): string {
   const { renderedDir, originRootsDir, reloadDir } = spec.paths;
   for (const folder of [renderedDir, originRootsDir, reloadDir, dirname(spec.selfCheck.caFile)]) {
     mkdirSync(folder, { recursive: true });
   }
-  const roots = createTestAuthority().pem;
   writeFileSync(join(originRootsDir, 'roots.pem'), roots);
   writeFileSync(spec.selfCheck.caFile, roots);
   const { files, bootstrapFile } = generateEnvoyFiles(spec);
@@ -43,8 +43,12 @@ export function replaceRenderedFile(spec: GatewaySpec, name: string, text: strin
   renameSync(staged, join(renderedDir, name));
 }
 
-export async function startGeneratedGateway(binary: string, spec: GatewaySpec): Promise<GeneratedGateway> {
-  const bootstrap = writeGatewayFiles(spec);
+export async function startGeneratedGateway(
+  binary: string,
+  spec: GatewaySpec,
+  roots?: string,
+): Promise<GeneratedGateway> {
+  const bootstrap = writeGatewayFiles(spec, roots);
   const folder = dirname(spec.paths.renderedDir);
   const child = startProcess(
     binary,
@@ -68,6 +72,7 @@ export async function startGeneratedGateway(binary: string, spec: GatewaySpec): 
   const lines = (): readonly AccessLogLine[] => readLines(spec.paths.accessLog);
   return {
     port,
+    pid: child.pid,
     admin,
     lines,
     lineOf: (what, fits) => waitFor(`the line of ${what}`, () => lines().find(fits)),
