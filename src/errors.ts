@@ -120,9 +120,12 @@ function fill(template: string, fields: ErrorFields): string {
   });
 }
 
+/** control characters, line separators, and what is invisible or turns the direction of text (Unicode TR 36, 2.6) */
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
 /** Makes text safe for one line of a terminal or a log: control characters escaped, length capped. */
 export function printable(text: string, maxChars = maxShownChars): string {
-  const escaped = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) => {
+  const escaped = text.replace(unprintable, (char) => {
     return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
   return escaped.length > maxChars ? `${escaped.slice(0, maxChars)}…` : escaped;

@@ -1,6 +1,14 @@
 // The access record: one JSON object a line, one file, six kinds of line (`leg`). The field names are what `observe`
 // parses. A leg carries what it can know; what a client chose is cut, so that no request costs a long line.
-import { decidingRule, stateKeys, stateText } from './filter-state.ts';
+import {
+  cel,
+  celFormatter,
+  connectHostInCel,
+  decidingRule,
+  hostWithoutCredentials,
+  stateKeys,
+  stateText,
+} from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 
 export const recordLegs = ['connect', 'plain', 'listener', 'intercept', 'clear', 'tcp'] as const;
@@ -29,11 +37,11 @@ const operators = {
   /** from filter state only: a listener's own operator shows the certificate of a handshake that failed, too (measured) */
   actor: `%FILTER_STATE(${stateKeys.actor}:PLAIN):${maxActor}%`,
   connect: stateText(stateKeys.connectAuthority),
-  host: `%FILTER_STATE(${stateKeys.host}:PLAIN):${maxAuthority}%`,
+  host: cut(cel(hostWithoutCredentials(`string(filter_state['${stateKeys.host}'])`)), maxAuthority),
   rule: ruleOfRequest,
   sni: '%REQUESTED_SERVER_NAME%',
   method: `%REQ(:METHOD):${maxMethod}%`,
-  authority: `%REQ(:AUTHORITY):${maxAuthority}%`,
+  authority: cut(cel(hostWithoutCredentials('request.host')), maxAuthority),
   /** without the query, which may hold secrets */
   path: `%PATH(NQ:PATH):${maxPath}%`,
   protocol: '%PROTOCOL%',
@@ -45,10 +53,16 @@ const operators = {
   chain: '%FILTER_CHAIN_NAME%',
   connection_id: '%CONNECTION_ID%',
   tls: '%DOWNSTREAM_TLS_VERSION%',
+  /** between the client and the proxy itself */
+  proxy_tls: '%DOWNSTREAM_TLS_VERSION%',
   /** Envoy has no operator for the leaf's serial, so that our leaves repeat it in their subject */
   leaf: '%DOWNSTREAM_LOCAL_SUBJECT%',
   /** includes the wait for the leaf; absent when the handshake never ended */
   handshake_ms: '%DOWNSTREAM_HANDSHAKE_DURATION%',
+  /** the same operator counts from the request where there is one, so that it is 0 or less (measured) */
+  handshake_end_ms: '%DOWNSTREAM_HANDSHAKE_DURATION%',
+  /** from the first byte of the request to the first byte of the answer to the client */
+  first_byte_ms: '%COMMON_DURATION(DS_RX_BEG:DS_TX_BEG:ms)%',
   client_tls_failure: '%DOWNSTREAM_TRANSPORT_FAILURE_REASON%',
   local_close: '%DOWNSTREAM_LOCAL_CLOSE_REASON%',
   termination: '%CONNECTION_TERMINATION_DETAILS%',
@@ -75,13 +89,23 @@ const everyLeg = [
   'duration_ms',
   'connection_id',
 ] as const;
-const httpLeg = [...everyLeg, 'method', 'authority', 'protocol', 'status', 'details', 'rx', 'tx'] as const;
+const httpLeg = [
+  ...everyLeg,
+  'method',
+  'authority',
+  'protocol',
+  'status',
+  'details',
+  'first_byte_ms',
+  'rx',
+  'tx',
+] as const;
 const forwardingLeg = [...httpLeg, 'path', 'upstream_protocol', 'upstream', 'upstream_failure', 'grpc_status'] as const;
 const innerLeg = ['connect', 'chain'] as const;
 
 const fieldsOfLeg: { readonly [leg in RecordLeg]: readonly (keyof typeof operators)[] } = {
-  connect: [...httpLeg, 'connect', 'termination'],
-  plain: forwardingLeg,
+  connect: [...httpLeg, 'connect', 'termination', 'proxy_tls'],
+  plain: [...forwardingLeg, 'proxy_tls'],
   listener: [
     ...everyLeg,
     ...innerLeg,
@@ -97,19 +121,24 @@ const fieldsOfLeg: { readonly [leg in RecordLeg]: readonly (keyof typeof operato
       'tx',
     ] as const),
   ],
-  intercept: [...forwardingLeg, ...innerLeg, 'sni', 'tls', 'leaf', 'handshake_ms', 'upstream_tls'],
+  intercept: [...forwardingLeg, ...innerLeg, 'sni', 'tls', 'leaf', 'handshake_end_ms', 'upstream_tls'],
   clear: [...forwardingLeg, ...innerLeg],
   tcp: [...everyLeg, ...innerLeg, 'sni', 'termination', 'upstream', 'upstream_failure', 'rx', 'tx'],
 };
 
 /** legs without an HTTP request know the CONNECT's host and rule */
 const ofTunnel = {
-  host: `%FILTER_STATE(${stateKeys.connectHost}:PLAIN):${maxAuthority}%`,
+  host: cut(cel(hostWithoutCredentials(connectHostInCel)), maxAuthority),
   rule: stateText(stateKeys.rule),
 };
 
+/** the client's own connection: also known of a request that was too broken for any filter to see it */
+const ofClient = { client: '%DOWNSTREAM_REMOTE_ADDRESS%' };
+
 /** operators that a leg knows under another name than the rest */
 const operatorsOfLeg: { readonly [leg in RecordLeg]?: { readonly [field in keyof typeof operators]?: string } } = {
+  connect: ofClient,
+  plain: ofClient,
   listener: { ...ofTunnel, rx: '%DOWNSTREAM_WIRE_BYTES_RECEIVED%', tx: '%DOWNSTREAM_WIRE_BYTES_SENT%' },
   tcp: ofTunnel,
 };
@@ -127,9 +156,14 @@ export function accessLog(leg: RecordLeg, path: string, filter?: JsonObject): Js
     ...(filter === undefined ? {} : { filter }),
     ...extension('envoy.access_loggers.file', 'envoy.extensions.access_loggers.file.v3.FileAccessLog', {
       path,
-      log_format: { json_format: recordFormat(leg), omit_empty_values: true },
+      log_format: { json_format: recordFormat(leg), omit_empty_values: true, formatters: [celFormatter] },
     }),
   };
+}
+
+/** an operator's value, cut */
+function cut(operator: string, length: number): string {
+  return operator.replace(/%$/, `:${length}%`);
 }
 
 function recordFieldNames(table: typeof operators): readonly (keyof typeof operators)[] {

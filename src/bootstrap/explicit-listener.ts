@@ -133,6 +133,7 @@ const connectRoute: JsonObject = {
 };
 
 function methodIsConnect(isConnect: boolean): JsonObject {
-  const header = { name: ':method', string_match: { exact: 'CONNECT' }, invert_match: !isConnect };
-  return { header_filter: { header } };
+  // a request without a method is one that could not be read: it is no CONNECT, and it is logged
+  const missing = isConnect ? {} : { invert_match: true, treat_missing_header_as_empty: true };
+  return { header_filter: { header: { name: ':method', string_match: { exact: 'CONNECT' }, ...missing } } };
 }

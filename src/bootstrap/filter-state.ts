@@ -48,7 +48,7 @@ const dialledHost = String.raw`re.extract(request.host.lowerAscii(), '^(.*?)\\.*
 /** leading zeros go, or `:0443` would pass a rule for 443; without a port the policy and the dialling both see 80 */
 const requestPort = String.raw`request.host.matches('.*:[0-9]+$') ? re.extract(request.host, ':0*([0-9]+)$', '\\1') : '80'`;
 
-const celFormatter = extension('envoy.formatter.cel', 'envoy.extensions.formatter.cel.v3.Cel', {
+export const celFormatter = extension('envoy.formatter.cel', 'envoy.extensions.formatter.cel.v3.Cel', {
   cel_config: { enable_string_functions: true, enable_string_conversion: true, enable_string_concat: true },
 });
 
@@ -69,6 +69,11 @@ export function cel(expression: string): string {
   return `%CEL(${expression})%`;
 }
 
+/** `user:password@host` has no place in a request (RFC 9110 4.2.4); some send it all the same, and no record may have it */
+export function hostWithoutCredentials(host: string): string {
+  return String.raw`re.extract(${host}, '^(?:.*@)?(.*)$', '\\1')`;
+}
+
 /** an object of this leg alone */
 export function ownObject(key: string, format: JsonObject): JsonObject {
   return { object_key: key, factory_key: hashable, skip_if_empty: true, format_string: format };
@@ -79,6 +84,8 @@ export function sharedObject(key: string, format: JsonObject, factory = hashable
   return { ...ownObject(key, format), factory_key: factory, shared_with_upstream: 'ONCE' };
 }
 
+const shownAuthority = cel(hostWithoutCredentials('request.host')).replace(/%$/, `:${maxShownAuthority}%`);
+
 /** The host of this request, for the policy of this leg. */
 export const requestHostObject = ownObject(stateKeys.host, celFormat(cel(normalisedRequestHost)));
 
@@ -86,7 +93,7 @@ export const requestHostObject = ownObject(stateKeys.host, celFormat(cel(normali
 export const explicitClientObjects: readonly JsonObject[] = [
   sharedObject(stateKeys.id, plainFormat('%UNIQUE_ID%')),
   sharedObject(stateKeys.client, plainFormat('%DOWNSTREAM_REMOTE_ADDRESS%')),
-  sharedObject(stateKeys.connectAuthority, plainFormat(`%REQ(:AUTHORITY):${maxShownAuthority}%`)),
+  sharedObject(stateKeys.connectAuthority, celFormat(shownAuthority)),
   requestHostObject,
   sharedObject(stateKeys.connectHost, celFormat(cel(normalisedRequestHost))),
   sharedObject(stateKeys.port, celFormat(cel(requestPort))),

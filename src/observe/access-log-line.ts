@@ -33,6 +33,7 @@ const textFields = [
   'details',
   'chain',
   'tls',
+  'proxy_tls',
   'leaf',
   'client_tls_failure',
   'local_close',
@@ -41,7 +42,14 @@ const textFields = [
   'upstream_tls',
   'upstream_failure',
 ] as const;
-const numberFields = ['status', 'handshake_ms', 'connection_id', 'grpc_status'] as const;
+const numberFields = [
+  'status',
+  'handshake_ms',
+  'handshake_end_ms',
+  'first_byte_ms',
+  'connection_id',
+  'grpc_status',
+] as const;
 
 type TextField = (typeof textFields)[number];
 
@@ -67,6 +75,11 @@ export function parseAccessLogLine(line: string): AccessLogLine | undefined {
     text: pick(textFields, (field) => textOf(fields[field], maxCharsOf[field])),
     number: pick(numberFields, (field) => numberOf(fields[field])),
   };
+}
+
+/** the line that says a tunnel stands or a connection was upgraded, written when it begins */
+export function isEstablished(line: AccessLogLine): boolean {
+  return line.type === 'DownstreamTunnelSuccessfullyEstablished';
 }
 
 function pick<Field extends string, Value>(

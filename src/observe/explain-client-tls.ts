@@ -1,65 +1,115 @@
 // Why a client's TLS connection brought no request, from what Envoy's listener log shows (tables measured with curl, Go,
-// GnuTLS, Java, Chromium, Python and Node). Pure.
+// GnuTLS, Java, Chromium, Python and Node), and what to set for the clients that break off in that way. Pure.
 import type { AccessLogLine } from './access-log-line.ts';
-import type { RecordReason } from './access-record.ts';
+import type { FoundReason } from './access-record.ts';
 import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 
-const trustHint =
-  'start it with `leafgate run`, or give it the CA file that `leafgate up` names (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, …)';
+/** how clients show that they trust another CA, and who they are; `SSL_CERT_FILE` and the others are set by `run` too */
+type Distrust = { readonly sign: RegExp; readonly who: string; readonly set: string };
 
-type Symptom = { readonly sign: RegExp; readonly reason: RecordReason };
+const orRun = 'or start it with `leafgate run`, which sets all of these';
 
-/** the first that fits; they are looked for only when the handshake never ended */
-const brokenHandshakes: readonly Symptom[] = [
+/** alerts stand in the log whether or not the gateway's side of the handshake had ended: TLS 1.3 clients check last */
+const alerts: readonly Distrust[] = [
   {
-    sign: /transport_socket_timeout/,
-    reason: { code: 'leaf-timeout', words: 'no certificate came in time; see whether the SDS server is ready' },
-  },
-  // OpenSSL clients on TLS 1.3 send their alert under a key that BoringSSL has left already
-  {
-    sign: /UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED|DECRYPTION_FAILED_OR_BAD_RECORD_MAC/,
-    reason: { code: 'client-distrusts', words: `the client does not trust the gateway's CA: ${trustHint}` },
+    sign: /ALERT_UNKNOWN_CA/,
+    who: 'OpenSSL (curl, Python, git, Ruby), rustls or Firefox',
+    set: 'CURL_CA_BUNDLE for curl, REQUESTS_CA_BUNDLE for Python requests, GIT_SSL_CAINFO for git, SSL_CERT_FILE for others; Firefox takes it into its own store',
   },
   {
-    sign: /NO_SHARED_CIPHER|UNSUPPORTED_PROTOCOL|NO_COMMON|VERSION|HANDSHAKE_FAILURE|NO_APPLICATION_PROTOCOL/,
-    reason: { code: 'client-handshake', words: 'the client and the gateway have no TLS version or cipher in common' },
+    sign: /ALERT_BAD_CERTIFICATE/,
+    who: 'Go or GnuTLS',
+    set: 'SSL_CERT_FILE for Go, GIT_SSL_CAINFO for git, --ca-certificate or WGETRC for wget',
   },
-  // Node resets without an alert; others just close
   {
-    sign: /^(?:Connection_reset_by_peer)?$/,
-    reason: {
-      code: 'client-distrusts',
-      words: `the client broke the handshake off, most likely since it does not trust the gateway's CA: ${trustHint}`,
-    },
+    sign: /ALERT_CERTIFICATE_UNKNOWN/,
+    who: 'Java or Chromium',
+    set: 'a trust store with the CA for Java (keytool -importcert, -Djavax.net.ssl.trustStore), the NSS store of the user for Chromium (certutil -A -t C,,)',
   },
 ];
 
+/** what shows only in a handshake that never ended */
+const silences: readonly Distrust[] = [
+  {
+    // their alert comes under a key that BoringSSL has left already
+    sign: /DECRYPTION_FAILED_OR_BAD_RECORD_MAC/,
+    who: 'OpenSSL (curl, Python, git, Ruby)',
+    set: 'CURL_CA_BUNDLE for curl, REQUESTS_CA_BUNDLE for Python requests, GIT_SSL_CAINFO for git, SSL_CERT_FILE for others',
+  },
+  { sign: /Connection_reset_by_peer/, who: 'Node', set: 'NODE_EXTRA_CA_CERTS for Node, npm, Bun and Deno' },
+];
+
+const notInTime: FoundReason = {
+  code: 'leaf-timeout',
+  words: 'no certificate came in time; see whether the SDS server is ready',
+};
+
+const nothingInCommon: FoundReason = {
+  code: 'client-handshake',
+  words: 'the client and the gateway have no TLS version or cipher in common',
+};
+
+const expiredForClient: FoundReason = {
+  code: 'client-distrusts',
+  words: "the client finds the gateway's certificate out of date",
+  remedy: "set the client's clock: a leaf is valid from five minutes before it was minted, for an hour",
+};
+
+const brokenOff: FoundReason = {
+  code: 'client-distrusts',
+  words: "the client broke the handshake off, most likely since it does not trust the gateway's CA",
+};
+
+/** TLS has no server name for an address (RFC 6066 section 3), and a leaf needs a name */
+const noServerName: FoundReason = {
+  code: 'no-server-name',
+  words: 'the client sent no server name, as for an address, so no certificate could fit',
+};
+
+/** GnuTLS (wget) verifies after the handshake, so its distrust looks like a pinned certificate */
+const noRequest: FoundReason = {
+  code: 'client-no-request',
+  words:
+    "the client closed after the handshake: it accepts one certificate only (pinning), or it does not trust the gateway's CA",
+};
+
+const leftEarly: FoundReason = { code: 'client-left', words: 'the client left before it saw a certificate' };
+
 /** The reason, for a listener line of the intercept chain whose connection showed no request. */
-export function explainClientTls(line: AccessLogLine): RecordReason {
+export function explainClientTls(line: AccessLogLine): FoundReason {
   if (wasCutByStop(line)) return cutByStop;
   const failure = line.text.client_tls_failure ?? '';
   if (/CONNECTION_REJECTED/.test(failure)) {
     const name = line.text.sni ?? 'a client without a server name';
     return { code: 'no-leaf', words: `no certificate is minted for ${name}; the log says why` };
   }
-  // TLS has no server name for an address (RFC 6066 section 3), and a leaf needs a name
   if (line.text.sni === undefined) return noServerName;
-  if (line.number.handshake_ms !== undefined) return noRequest;
-  const signs = [line.text.local_close ?? '', bare(failure)].filter((sign) => sign !== '').join(' ');
-  const found = brokenHandshakes.find(({ sign }) => sign.test(signs));
-  return found?.reason ?? { code: 'client-handshake', words: `the client's handshake failed: ${bare(failure)}` };
+  if (/ALERT_CERTIFICATE_EXPIRED/.test(failure)) return expiredForClient;
+  const alert = alerts.find(({ sign }) => sign.test(failure));
+  if (alert !== undefined) return distrustOf(alert);
+  return line.number.handshake_ms === undefined ? explainBroken(line, failure) : noRequest;
 }
 
-const noServerName: RecordReason = {
-  code: 'no-server-name',
-  words: 'the client sent no server name, as for an address, so no certificate could fit',
-};
+function explainBroken(line: AccessLogLine, failure: string): FoundReason {
+  if (/transport_socket_timeout/.test(`${line.text.local_close ?? ''} ${failure}`)) return notInTime;
+  const isUnsaid = failure === '' || /Connection_reset_by_peer/.test(failure);
+  if (isUnsaid && line.text.leaf === undefined) return leftEarly;
+  const silence = silences.find(({ sign }) => sign.test(failure));
+  if (silence !== undefined) return isUnsaid ? { ...distrustOf(silence), words: brokenOff.words } : distrustOf(silence);
+  if (failure === '') return brokenOff;
+  if (/NO_SHARED_CIPHER|UNSUPPORTED_PROTOCOL|NO_COMMON|VERSION|HANDSHAKE_FAILURE|NO_APPLICATION/.test(failure)) {
+    return nothingInCommon;
+  }
+  return { code: 'client-handshake', words: `the client's handshake failed: ${bare(failure)}` };
+}
 
-/** GnuTLS (wget) verifies after the handshake, so its distrust looks like a pinned certificate */
-const noRequest: RecordReason = {
-  code: 'client-no-request',
-  words: `the client closed after the handshake: it accepts one certificate only (pinning), or it does not trust the gateway's CA: ${trustHint}`,
-};
+function distrustOf({ who, set }: Distrust): FoundReason {
+  return {
+    code: 'client-distrusts',
+    words: "the client does not trust the gateway's CA",
+    remedy: `it looks like ${who}: set ${set}; ${orRun}`,
+  };
+}
 
 /** `TLS_error:|268435568:SSL_routines:OPENSSL_internal:X:TLS_error_end` -> `X`, several joined by commas */
 function bare(failure: string): string {

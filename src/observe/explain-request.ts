@@ -1,8 +1,9 @@
 // Why a request or tunnel was refused or failed, in words, from Envoy's flags and details. Pure.
 import { originCauseSigns, type OriginCause } from '../settings/origin-causes.ts';
 import type { AccessLogLine } from './access-log-line.ts';
+import type { FoundReason } from './access-record.ts';
 import { cutByStop, wasCutByStop } from './gateway-stop.ts';
-import type { ReasonCode, RecordOutcome, RecordReason } from './access-record.ts';
+import { reasonSpec, type ReasonCode, type RecordOutcome } from './reason-table.ts';
 
 /** the name that an RBAC refusal gives in details or termination: a rule, or `name-mismatch` */
 export function refusingRule(line: AccessLogLine): string | undefined {
@@ -21,18 +22,18 @@ const destinationRules: { readonly [rule: string]: string } = {
 };
 
 /** undefined when nothing went wrong that Envoy knows of: an origin's own 503 is an answer */
-export function explainRequest(line: AccessLogLine): RecordReason | undefined {
+export function explainRequest(line: AccessLogLine): FoundReason | undefined {
   const stop = wasCutByStop(line) ? cutByStop : undefined;
   return refusal(line) ?? stop ?? originTls(line) ?? byFlags(line) ?? byDetails(line);
 }
 
-export function outcomeOf(reason: RecordReason | undefined): RecordOutcome {
-  if (reason === undefined) return 'ok';
-  return refusals.has(reason.code) ? 'refused' : 'failed';
+export function outcomeOf(reason: FoundReason | undefined): RecordOutcome {
+  return reason === undefined ? 'ok' : reasonSpec(reason.code).outcome;
 }
 
 /** The word that the client was told, by the table that makes Envoy's answers; undefined once an answer had begun. */
 export function originCauseOf(line: AccessLogLine): OriginCause | undefined {
+  if (line.leg === 'tcp' || line.leg === 'listener') return undefined;
   const text = `${line.text.details ?? ''} ${line.text.upstream_failure ?? ''}`;
   if (refusal(line) !== undefined || /after_response_started/.test(text)) return undefined;
   return originCauseSigns.find(({ details, flag }) => {
@@ -40,16 +41,7 @@ export function originCauseOf(line: AccessLogLine): OriginCause | undefined {
   })?.cause;
 }
 
-const refusals: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
-  'policy',
-  'name-mismatch',
-  'destination-denied',
-  'opaque-closed',
-  'no-leaf',
-  'overload',
-]);
-
-function refusal(line: AccessLogLine): RecordReason | undefined {
+function refusal(line: AccessLogLine): FoundReason | undefined {
   const rule = refusingRule(line);
   if (rule === namesRule) return { code: 'name-mismatch', words: namesThatDiffer(line) };
   const ofDestination = destinationRules[rule ?? ''];
@@ -78,7 +70,7 @@ const originFaults: readonly (readonly [RegExp, string])[] = [
   [/unable to get (?:local )?issuer|unknown ca/i, 'its CA is not trusted here; trust it with --origin-ca'],
 ];
 
-function originTls(line: AccessLogLine): RecordReason | undefined {
+function originTls(line: AccessLogLine): FoundReason | undefined {
   const failure = upstreamFailure(line);
   if (/CERTIFICATE VERIFY FAILED/.test(failure)) {
     const fault = originFaults.find(([sign]) => sign.test(failure))?.[1] ?? 'it could not be verified';
@@ -90,10 +82,13 @@ function originTls(line: AccessLogLine): RecordReason | undefined {
   return undefined;
 }
 
-const unresolvedTunnel: RecordReason = {
+const unresolvedTunnel: FoundReason = {
   code: 'origin-not-resolved',
   words: 'the name has no address, or only ones that are closed to clients',
 };
+
+/** RFC 9110 15.2.2, as for WebSocket */
+const switchingProtocols = 101;
 
 /** Envoy's response flags, the telling ones first */
 const flagReasons: readonly (readonly [string, ReasonCode, string])[] = [
@@ -112,7 +107,9 @@ const flagReasons: readonly (readonly [string, ReasonCode, string])[] = [
   ['DC', 'client-left', 'the client closed the connection'],
 ];
 
-function byFlags(line: AccessLogLine): RecordReason | undefined {
+function byFlags(line: AccessLogLine): FoundReason | undefined {
+  // an upgraded connection has no other end than that somebody closes it
+  if (line.number.status === switchingProtocols) return undefined;
   // a tunnel's forward proxy keeps to itself why it found no address (measured)
   if (line.leg === 'tcp' && hasFlag(line, 'UH')) return unresolvedTunnel;
   const found = flagReasons.find(([flag]) => hasFlag(line, flag));
@@ -126,7 +123,7 @@ const unknownUpgrade =
   'the client asked to change to another protocol than WebSocket, which the gateway does not forward';
 
 /** answers of Envoy's own that carry no flag: a request it could not take */
-function byDetails(line: AccessLogLine): RecordReason | undefined {
+function byDetails(line: AccessLogLine): FoundReason | undefined {
   const status = line.number.status ?? 0;
   const details = line.text.details ?? '';
   if (status < 400 || details === 'via_upstream' || details === '') return undefined;

@@ -1,6 +1,7 @@
 // One record as one line for people. What varies in length stands last, so that the columns before it line up. Pure.
 import { printable } from '../errors.ts';
 import type { AccessRecord } from './access-record.ts';
+import type { ReasonCode } from './reason-table.ts';
 
 const widths = { client: 21, decision: 9, leaf: 6, protocol: 7, status: 3, duration: 8 } as const;
 /** the longest host and path shown; the JSON record has all of it */
@@ -18,8 +19,15 @@ export function formatRecordLine(record: AccessRecord): string {
     shownDuration(record.durationMs).padStart(widths.duration),
     `${shownVerb(record)} ${shownTarget(record)}`,
   ];
-  const reason = record.reason === undefined ? '' : `  (${record.reason.words})`;
-  return printableLine(`${columns.join('  ')}${reason}`);
+  return printableLine(`${columns.join('  ')}${shownReason(record)}`);
+}
+
+/** whoever runs a client that does not trust the gateway has to do something, and is looking at this line */
+const withRemedy: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['client-distrusts', 'client-no-request']);
+
+function shownReason({ reason }: AccessRecord): string {
+  if (reason === undefined) return '';
+  return withRemedy.has(reason.code) ? `  (${reason.words}: ${reason.remedy})` : `  (${reason.words})`;
 }
 
 /** the clock of the person who reads; an unreadable time is shown as it is */

@@ -2,8 +2,8 @@
 // tunnel are joined by id to fill in the client, and to tell a handshake that failed from one whose requests were seen.
 // Pure, bounded in memory; time is an argument.
 import { millis, type EpochMs } from '../clock.ts';
-import { parseAccessLogLine, type AccessLogLine } from './access-log-line.ts';
-import type { AccessRecord, RecordKind, RecordReason } from './access-record.ts';
+import { isEstablished, parseAccessLogLine, type AccessLogLine } from './access-log-line.ts';
+import type { AccessRecord, FoundReason, RecordKind } from './access-record.ts';
 import { buildRecord } from './build-record.ts';
 import { explainClientTls } from './explain-client-tls.ts';
 import { explainRequest } from './explain-request.ts';
@@ -49,7 +49,8 @@ function takeLine(joining: Joining, line: AccessLogLine, now: EpochMs): readonly
     case 'listener':
       return takeListener(joining, line);
     case 'plain':
-      return [build(joining, line, 'request', explainRequest(line))];
+      // an upgrade is told when it ends; Envoy writes a line when it begins, too
+      return isEstablished(line) ? [] : [build(joining, line, 'request', explainRequest(line))];
     case 'intercept':
     case 'clear':
       return takeInner(joining, line, 'request');
@@ -62,8 +63,7 @@ function takeLine(joining: Joining, line: AccessLogLine, now: EpochMs): readonly
 
 function takeConnect(joining: Joining, line: AccessLogLine, now: EpochMs): readonly AccessRecord[] {
   const tunnel = joining.tunnels.remember(line);
-  // the line that says a tunnel was established, written when it begins
-  if (line.type === 'DownstreamTunnelSuccessfullyEstablished') return [];
+  if (isEstablished(line)) return [];
   joining.tunnels.end(tunnel, now);
   if (isAccepted(line) || tunnel.hasRecord) return [];
   tunnel.hasRecord = true;
@@ -85,7 +85,7 @@ function takeInner(joining: Joining, line: AccessLogLine, kind: RecordKind): rea
   return [build(joining, line, kind, explainRequest(line))];
 }
 
-function build(joining: Joining, line: AccessLogLine, kind: RecordKind, reason?: RecordReason): AccessRecord {
+function build(joining: Joining, line: AccessLogLine, kind: RecordKind, reason?: FoundReason): AccessRecord {
   const { leaves, tunnels } = joining;
   return buildRecord({ line, kind, leaves, tunnel: tunnels.get(line.id), ...(reason === undefined ? {} : { reason }) });
 }
@@ -93,13 +93,13 @@ function build(joining: Joining, line: AccessLogLine, kind: RecordKind, reason?:
 /** the chain that ends the client's TLS */
 const tlsChain = 'intercept';
 
-const nothingSent: RecordReason = { code: 'client-left', words: 'the client closed before it showed a protocol' };
-const leftUnanswered: RecordReason = { code: 'client-left', words: 'the client left before it had an answer' };
-const oddServerName: RecordReason = {
+const nothingSent: FoundReason = { code: 'client-left', words: 'the client closed before it showed a protocol' };
+const leftUnanswered: FoundReason = { code: 'client-left', words: 'the client left before it had an answer' };
+const oddServerName: FoundReason = {
   code: 'no-leaf',
   words: 'the server name that the client sent is no host name, so that nothing can be minted for it',
 };
-const opaqueClosed: RecordReason = {
+const opaqueClosed: FoundReason = {
   code: 'opaque-closed',
   words: 'the client showed neither TLS nor HTTP, and no rule opens this target for other protocols',
 };
@@ -110,7 +110,7 @@ function isAccepted(line: AccessLogLine): boolean {
 }
 
 /** undefined where another line of the same tunnel will say more, or has */
-function explainListener(line: AccessLogLine): RecordReason | undefined {
+function explainListener(line: AccessLogLine): FoundReason | undefined {
   if (line.text.chain === tlsChain) return explainClientTls(line);
   if (line.text.chain !== undefined) return undefined;
   if (wasCutByStop(line)) return cutByStop;

@@ -124,7 +124,7 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
     expect(answer.status).toBe(60);
     const record = await gateway.recordOf('the distrust', ({ reason }) => reason?.code === 'client-distrusts');
     expect(record).toMatchObject({ kind: 'handshake', outcome: 'failed', host: 'good.test' });
-    expect(record.reason?.words).toMatch(/leafgate run/);
+    expect(record.reason?.remedy).toMatch(/CURL_CA_BUNDLE.*leafgate run/);
   });
 
   test('to an address that the guard closes is refused before anything is dialled', async () => {

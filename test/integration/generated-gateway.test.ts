@@ -1,11 +1,19 @@
 // The generated configuration in a real Envoy, leg by leg: what is let through, what is refused and in which words, what
 // follows a changed file, and whose identity a tunnel carries.
 import { createServer, type Server } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from 'node:net';
+import {
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server as TcpServer,
+} from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { policyDocument } from '../../src/bootstrap/policy-filter.ts';
 import { policyFile, renderJson, resolveFile } from '../../src/bootstrap/rendered-files.ts';
 import { resolveDocument } from '../../src/bootstrap/resolve-filter.ts';
+import type { AccessLogLine } from '../../src/observe/access-log-line.ts';
+import { explainClientTls } from '../../src/observe/explain-client-tls.ts';
 import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 import { parseCidrSetting, parseResolveOverride } from '../../src/settings/parse-targets.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
@@ -14,6 +22,7 @@ import { replaceRenderedFile, startGeneratedGateway, type GeneratedGateway } fro
 import { connectRequest, plainGet, rawExchange } from '../support/raw-proxy-client.ts';
 import { startNxdomainServer, type NxdomainServer } from '../support/nxdomain-server.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
+import { handshakeInTunnel } from '../support/tunnel-tls.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { policy, rule } from '../unit/policy/policy-fixtures.ts';
 
@@ -197,6 +206,26 @@ describeWithTools('the generated gateway', ['envoy-1.40.0'], ({ 'envoy-1.40.0': 
     replaceRenderedFile(spec, policyFile, renderJson(policyDocument(spec.policy)));
     await waitFor('the old rules', async () => !(await isBlocked()), 2000);
     expect((await tunnel).text).toContain('echo late');
+  });
+
+  test('tells a client that left before it saw a certificate from one that had none in time', async () => {
+    const early = connectTcp(gateway.port, '127.0.0.1');
+    early.write(connectRequest('a.test:443'));
+    await new Promise((done) => early.once('data', done));
+    connectTls({ socket: early, servername: 'a.test' }).on('error', () => undefined);
+    // nobody mints here: Envoy has the ClientHello and waits
+    await waitFor('Envoy to ask for the leaf', async () => {
+      const stats = await gateway.admin.readStats('on_demand_secret.cert_requested');
+      return [...stats.values()].some((count) => count > 0);
+    });
+    early.destroy();
+    const isInner = ({ leg, text }: AccessLogLine): boolean => leg === 'listener' && text.sni !== undefined;
+    const left = await gateway.lineOf('the client that left', (line) => isInner(line) && line.text.sni === 'a.test');
+    expect(explainClientTls(left).code).toBe('client-left');
+    const patient = { proxyPort: gateway.port, authority: 'b.test:443', serverName: 'b.test' };
+    expect((await handshakeInTunnel(patient)).kind).toBe('failed');
+    const late = await gateway.lineOf('the client that waited', (line) => isInner(line) && line.text.sni === 'b.test');
+    expect(explainClientTls(late).code).toBe('leaf-timeout');
   });
 
   test('never mixes up two of 200 concurrent tunnels: client, authority and id stay together', async () => {

@@ -31,6 +31,11 @@ describe.each(recordLegs)('a line of leg %s', (leg) => {
     }
   });
 
+  it('holds no user name or password that stood in front of a host', () => {
+    expect(JSON.stringify(format)).not.toMatch(/REQ\(:AUTHORITY|FILTER_STATE\(leafgate\.(?:connect_)?host/);
+    if ('authority' in format) expect(format['authority']).toContain('.*@');
+  });
+
   it('holds no query string', () => {
     expect(JSON.stringify(format)).not.toMatch(/REQ\(:PATH|X-ENVOY-ORIGINAL-PATH|%PATH\((?!NQ:)/);
   });

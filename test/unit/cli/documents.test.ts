@@ -6,6 +6,7 @@ import { errorTable, errorsMarkdown } from '../../../src/cli/error-table.ts';
 import { settingsMarkdown } from '../../../src/cli/settings-markdown.ts';
 import { metricsTable } from '../../../src/observe/metrics-table.ts';
 import { metricsMarkdown } from '../../../src/observe/metrics-markdown.ts';
+import { recordsMarkdown } from '../../../src/observe/records-markdown.ts';
 
 const sourceFolder = new URL('../../../src', import.meta.url).pathname;
 
@@ -14,6 +15,7 @@ describe('documents made from tables', () => {
     ['docs/errors.md', errorsMarkdown],
     ['docs/settings.md', settingsMarkdown],
     ['docs/metrics.md', metricsMarkdown],
+    ['docs/records.md', recordsMarkdown],
   ])('%s says what the code says', async (path, render) => {
     await expect(render()).toMatchFileSnapshot(`../../../${path}`);
   });

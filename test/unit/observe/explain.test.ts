@@ -1,5 +1,6 @@
 // Each row is what a real client or origin left in Envoy's log.
 import { describe, expect, test } from 'vitest';
+import { actorVariables } from '../../../src/projection/actor-environment.ts';
 import { parseAccessLogLine } from '../../../src/observe/access-log-line.ts';
 import { explainClientTls } from '../../../src/observe/explain-client-tls.ts';
 import { explainRequest, outcomeOf } from '../../../src/observe/explain-request.ts';
@@ -53,12 +54,44 @@ describe('explainClientTls', () => {
     expect(explainClientTls(parsed(cut)).code).toBe('gateway-stopped');
   });
 
-  test('distrust says what to set', () => {
-    const { words } = explainClientTls(parsed(broken(tls(`1:${ssl}:TLSV1_ALERT_UNKNOWN_CA`))));
-    expect(words).toContain('leafgate run');
-    expect(words).toContain('SSL_CERT_FILE');
-    expect(words).toContain('NODE_EXTRA_CA_CERTS');
+  test.each([
+    [`1:${ssl}:TLSV1_ALERT_UNKNOWN_CA`, ['OpenSSL', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'GIT_SSL_CAINFO']],
+    [`1:${ssl}:BAD_PACKET_LENGTH|2:${ssl}:DECRYPTION_FAILED_OR_BAD_RECORD_MAC`, ['OpenSSL', 'SSL_CERT_FILE']],
+    [`1:${ssl}:SSLV3_ALERT_BAD_CERTIFICATE`, ['Go', 'SSL_CERT_FILE', 'WGETRC']],
+    [`1:${ssl}:SSLV3_ALERT_CERTIFICATE_UNKNOWN`, ['Java', 'trustStore', 'Chromium', 'NSS']],
+    ['1:system_library:OPENSSL_internal:Connection_reset_by_peer', ['Node', 'NODE_EXTRA_CA_CERTS']],
+  ])('distrust by %s says what to set for the clients that break off so', (failure, texts) => {
+    const { remedy } = explainClientTls(parsed(broken(tls(failure))));
+    for (const text of [...texts, 'leafgate run']) expect(remedy).toContain(text);
   });
+
+  test('names no variable that `leafgate run` does not set', () => {
+    const remedies = ['TLSV1_ALERT_UNKNOWN_CA', 'SSLV3_ALERT_BAD_CERTIFICATE', 'DECRYPTION_FAILED_OR_BAD_RECORD_MAC']
+      .map((sign) => explainClientTls(parsed(broken(tls(`1:${ssl}:${sign}`)))).remedy ?? '')
+      .join(' ');
+    const named = remedies.match(/\b[A-Z]+(?:_[A-Z]+)+\b|\bWGETRC\b/g) ?? [];
+    const set = new Set(actorVariables.map(({ name }) => name));
+    expect(named.length).toBeGreaterThan(4);
+    expect(named.filter((name) => !set.has(name))).toEqual([]);
+  });
+
+  test('an alert after the handshake is distrust as well: TLS 1.3 clients check last', () => {
+    const late = inner({ client_tls_failure: tls(`1:${ssl}:SSLV3_ALERT_CERTIFICATE_UNKNOWN`) });
+    expect(explainClientTls(parsed(late)).code).toBe('client-distrusts');
+  });
+
+  test('a client whose clock is wrong is told that', () => {
+    const { code, words, remedy } = explainClientTls(parsed(broken(tls(`1:${ssl}:SSLV3_ALERT_CERTIFICATE_EXPIRED`))));
+    expect([code, words]).toEqual(['client-distrusts', expect.stringContaining('out of date')]);
+    expect(remedy).toContain('clock');
+  });
+
+  test.each([null, tls('33554536:system_library:OPENSSL_internal:Connection_reset_by_peer')])(
+    'a client that goes before it saw a certificate is not blamed for its trust: %s',
+    (failure) => {
+      expect(explainClientTls(parsed(broken(failure, { leaf: null }))).code).toBe('client-left');
+    },
+  );
 
   test('a handshake that ended, with no request, may be a pinned certificate or wget', () => {
     const { code, words } = explainClientTls(parsed(inner({ client_tls_failure: null })));

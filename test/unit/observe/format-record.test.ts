@@ -22,7 +22,7 @@ const record: AccessRecord = {
   bytesReceived: 0,
   bytesSent: 3,
 };
-const refused = { code: 'policy', words: 'refused by rule ads' } as const;
+const refused = { code: 'policy', words: 'refused by rule ads', remedy: 'change the rule' } as const;
 
 type Change = { readonly [key in keyof AccessRecord]?: AccessRecord[key] | undefined };
 
@@ -95,6 +95,11 @@ describe('formatRecordLine', () => {
     ],
   ])('%s', (_, change, line) => {
     expect(shown(change)).toBe(line);
+  });
+
+  test('a client that does not trust the gateway is told with what to set', () => {
+    const reason = { code: 'client-distrusts', words: 'it does not trust us', remedy: 'set SSL_CERT_FILE' } as const;
+    expect(shown({ reason })).toMatch(/\(it does not trust us: set SSL_CERT_FILE\)$/);
   });
 
   test('a long target is cut, and the line stays one line', () => {

@@ -23,14 +23,17 @@ describe('a decrypted request', () => {
   test('is one record, complete from its own line, and its tunnel adds none', () => {
     expect(only(join([opened(), intercepted(), closed(), inner()]))).toEqual({
       kind: 'request',
-      time: '2026-11-30T10:43:43.477Z',
+      time: '2026-11-30T10:43:43.501Z',
       id: 'e4bca198-0035-4ff4-8eb6-e38ff83641ef',
       client: '127.0.0.1:36060',
+      connect: 'good.test:443',
+      sni: 'good.test',
       host: 'good.test',
       port: 443,
       decision: 'intercept',
       rule: 'default',
       outcome: 'ok',
+      clientTls: 'trusts',
       leaf: 'minted',
       leafSerial: '5d66ee7e77a38ab6f3bc725c594db779',
       method: 'GET',
@@ -39,11 +42,41 @@ describe('a decrypted request', () => {
       upstreamProtocol: 'HTTP/2',
       tls: 'TLSv1.3',
       status: 200,
+      handshakeMs: 22,
+      firstByteMs: 12,
       durationMs: 14,
       bytesReceived: 0,
       bytesSent: 3,
       upstream: '192.0.2.7:443',
+      upstreamTls: 'TLSv1.3',
+      originCertificate: 'verified',
     });
+  });
+
+  test('has the actor, from its own line or from the CONNECT', () => {
+    const actor = 'spiffe://cluster.local/ns/a/sa/b';
+    expect(only(join([intercepted({ actor })])).actor).toBe(actor);
+    expect(only(join([opened({ actor }), intercepted()])).actor).toBe(actor);
+    expect(only(join([intercepted({ actor: '-' })])).actor).toBeUndefined();
+  });
+
+  test.each([
+    ['verify_SAN_list,_expected_SANs:_[a.test],_certificate_SANs:_[certificate_has_expired.test]', 'wrong_name'],
+    ['certificate_verification_error_at_depth_0:_certificate_has_expired', 'expired'],
+    ['certificate_verification_error_at_depth_0:_unable_to_get_local_issuer_certificate', 'not_trusted'],
+  ])('tells the fate of the origin’s certificate: %s', (failure, fate) => {
+    const upstream_failure = `TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:${failure}`;
+    const record = only(join([intercepted({ status: 502, flags: 'UF', upstream_failure, upstream_tls: null })]));
+    expect(record).toMatchObject({ originCertificate: fate, cause: fate, outcome: 'failed' });
+    expect(record.upstreamFailure).toContain('CERTIFICATE VERIFY FAILED');
+    expect(record.upstreamTls).toBeUndefined();
+  });
+
+  test('has no cause once the answer had begun: the client was told no word', () => {
+    const details = 'upstream_reset_after_response_started{connection_termination}';
+    const record = only(join([intercepted({ flags: 'UC', details })]));
+    expect(record).toMatchObject({ outcome: 'failed', status: 200, reason: { code: 'origin-reset' } });
+    expect(record.cause).toBeUndefined();
   });
 
   test('is told at once, before its tunnel ends', () => {
@@ -53,6 +86,12 @@ describe('a decrypted request', () => {
   test('takes what its line lacks from the CONNECT of the same id', () => {
     const record = only(join([opened(), intercepted({ client: null, connect: null, host: null, rule: null })]));
     expect(record).toMatchObject({ client: '127.0.0.1:36060', host: 'good.test', port: 443, decision: 'intercept' });
+  });
+
+  test('knows how long its handshake took only with the line that began its tunnel', () => {
+    expect(only(join([intercepted()])).handshakeMs).toBeUndefined();
+    const later = intercepted({ start: '2026-11-30T10:43:49.000Z', handshake_end_ms: -5500 });
+    expect(join([opened(), intercepted(), later]).records.map(({ handshakeMs }) => handshakeMs)).toEqual([22, 22]);
   });
 
   test('takes nothing from a CONNECT of another id', () => {
@@ -85,6 +124,25 @@ describe('other legs', () => {
     expect(only(join([plain()]))).toMatchObject({ kind: 'request', host: 'clear.test', port: 8080, outcome: 'ok' });
   });
 
+  test('an upgrade in clear is one record, told when it ends, and its end is no failure', () => {
+    const begin = plain({ type: 'DownstreamTunnelSuccessfullyEstablished', status: 101 });
+    const end = plain({ status: 101, flags: 'DC', details: 'downstream_remote_disconnect' });
+    const { records } = join([begin, end]);
+    expect(records).toHaveLength(1);
+    expect(records[0]).toMatchObject({ kind: 'request', outcome: 'ok', status: 101 });
+  });
+
+  test('a request that could not be read is one record with its client alone', () => {
+    const unreadable = plain({
+      ...{ id: null, host: null, authority: null, method: null, path: null, rule: null, upstream_protocol: null },
+      ...{ upstream: null, status: 400, flags: 'DPE', details: 'http1.codec_error' },
+    });
+    expect(only(join([unreadable]))).toMatchObject({
+      ...{ kind: 'request', id: '', host: '', decision: 'deny', outcome: 'failed', status: 400 },
+      reason: { code: 'client-request' },
+    });
+  });
+
   test('a relayed connection is one record, and its inner line adds none', () => {
     const lines = [opened({ rule: 'relay:pinned' }), relayed(), inner({ chain: 'relay' }), closed()];
     expect(only(join(lines))).toMatchObject({
@@ -100,7 +158,8 @@ describe('other legs', () => {
     const details = 'rbac_access_denied_matched_policy[deny:ads]';
     const record = only(join([closed({ status: 403, rule: null, details, flags: 'UAEX' })]));
     expect(record).toMatchObject({ kind: 'connect', decision: 'deny', rule: 'ads', outcome: 'refused', status: 403 });
-    expect(record.reason).toEqual({ code: 'policy', words: 'refused by rule ads' });
+    expect(record.reason).toMatchObject({ code: 'policy', words: 'refused by rule ads' });
+    expect(record.reason?.remedy).toMatch(/rule/);
   });
 
   test('an address in brackets is told without them', () => {
@@ -138,7 +197,8 @@ describe('a handshake without a request', () => {
       [opened(), closed(), failure],
       [failure, opened(), closed()],
     ]) {
-      expect(only(join(lines))).toMatchObject({ kind: 'handshake', outcome: 'failed', leaf: 'minted' });
+      const expected = { kind: 'handshake', outcome: 'failed', leaf: 'minted', clientTls: 'distrusts' };
+      expect(only(join(lines))).toMatchObject(expected);
     }
   });
 
@@ -175,6 +235,15 @@ describe('bounds', () => {
     expect(record.host.length).toBeLessThan(310);
     expect(record.host).toContain('\\u001b');
     expect(record.path).toBe('/\\u000a');
+  });
+
+  test('characters that turn the direction of text are escaped', () => {
+    expect(only(join([intercepted({ path: '/\u202egpj.exe' })])).path).toBe('/\\u202egpj.exe');
+  });
+
+  test('a path is kept as long as Envoy keeps it', () => {
+    const path = `/${'a'.repeat(1023)}`;
+    expect(only(join([intercepted({ path })])).path).toBe(path);
   });
 
   test('only so many tunnels are remembered, the oldest go first and are counted', () => {
