@@ -18,7 +18,6 @@ const rooms = {
 };
 
 const doors = {
-  '@grpc/grpc-js': 'sds',
   undici: 'transport',
   'node-forge': 'x509',
   'lru-cache': 'mint',
@@ -33,6 +32,8 @@ module.exports = {
     { name: 'base-imports-no-room', comment: 'these stand under every room', severity: 'error', from: { path: base }, to: { path: '^src/', pathNot: base } },
     { name: 'nobody-imports-main', comment: 'main only picks a command', severity: 'error', from: {}, to: { path: '^src/main\\.ts$' } },
     { name: 'src-imports-no-test', comment: 'the product does not need its tests', severity: 'error', from: { path: '^src/' }, to: { path: '^test/' } },
+    { name: 'one-door-http2', comment: 'HTTP/2 is spoken in sds/ only, where its limits stand (docs/decisions/0005)', severity: 'error', from: { path: '^src/', pathNot: '^src/sds/' }, to: { path: '^(node:)?http2$' } },
+    { name: 'no-grpc-library', comment: 'grpc-js is the client of the tests, and comes with them only (docs/decisions/0005)', severity: 'error', from: { path: '^src/' }, to: { path: 'node_modules/@grpc/' } },
     ...Object.entries(rooms).map(([room, { may, why }]) => ({
       name: `${room}-imports-one-way`,
       comment: why,

@@ -1,49 +1,39 @@
-// The gRPC methods of the SDS socket, by path. Delta methods are served; state-of-the-world and fetch are answered
-// UNIMPLEMENTED with a sentence, since they can neither refuse nor remove a name (design decision 1).
-import { status, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+// The gRPC methods of the SDS socket, by path, and what else a request must have to be a gRPC call. Delta methods are
+// served; state-of-the-world and fetch are answered UNIMPLEMENTED with a sentence, since they can neither refuse nor
+// remove a name (design decision 1). Must not know streams.
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { grpcStatus, trailersOnly } from './grpc-status.ts';
+import { isGrpcTimeout } from './grpc-timeout.ts';
 import type { StreamKind } from './sds-events.ts';
 
 const aggregated = '/envoy.service.discovery.v3.AggregatedDiscoveryService';
 const secrets = '/envoy.service.secret.v3.SecretDiscoveryService';
 
 /** What is served, and how its names are spread over streams. */
-export const deltaMethods: ReadonlyMap<string, StreamKind> = new Map([
+const deltaMethods: ReadonlyMap<unknown, StreamKind> = new Map([
   [`${aggregated}/DeltaAggregatedResources`, 'ads'],
   [`${secrets}/DeltaSecrets`, 'per-name'],
 ]);
 
-const asIs = (message: Buffer): Buffer => message;
+const otherMethods: ReadonlySet<unknown> = new Set([
+  `${aggregated}/StreamAggregatedResources`,
+  `${secrets}/StreamSecrets`,
+  `${secrets}/FetchSecrets`,
+]);
 
-function method(path: string, isStream: boolean): ServiceDefinition[string] {
-  return {
-    path,
-    requestStream: isStream,
-    responseStream: isStream,
-    requestSerialize: asIs,
-    requestDeserialize: asIs,
-    responseSerialize: asIs,
-    responseDeserialize: asIs,
-  };
+/** The kind of stream that is asked for, or the response that turns the request away. */
+export function routeRequest(headers: IncomingHttpHeaders): StreamKind | OutgoingHttpHeaders {
+  const path = headers[':path'];
+  if (headers[':method'] !== 'POST') return { ':status': 405, allow: 'POST' };
+  if (!isGrpc(headers['content-type'])) return { ':status': 415 };
+  const timeout = headers['grpc-timeout'];
+  if (timeout !== undefined && !isGrpcTimeout(timeout)) return trailersOnly(grpcStatus.badDeadline);
+  return (
+    deltaMethods.get(path) ?? trailersOnly(otherMethods.has(path) ? grpcStatus.useDelta : grpcStatus.unknownMethod)
+  );
 }
 
-export const sdsService: ServiceDefinition = {
-  DeltaAggregatedResources: method(`${aggregated}/DeltaAggregatedResources`, true),
-  StreamAggregatedResources: method(`${aggregated}/StreamAggregatedResources`, true),
-  DeltaSecrets: method(`${secrets}/DeltaSecrets`, true),
-  StreamSecrets: method(`${secrets}/StreamSecrets`, true),
-  FetchSecrets: method(`${secrets}/FetchSecrets`, false),
-};
-
-const useDelta = {
-  code: status.UNIMPLEMENTED,
-  details: 'only delta xDS can refuse a name: set api_type to DELTA_GRPC',
-};
-
-type FailingStream = { emit(event: 'error', error: typeof useDelta): boolean };
-
-/** What grpc-js itself runs; the delta methods are taken over before it comes to that. */
-export const refusingImplementation: UntypedServiceImplementation = {
-  StreamAggregatedResources: (call: FailingStream) => void call.emit('error', useDelta),
-  StreamSecrets: (call: FailingStream) => void call.emit('error', useDelta),
-  FetchSecrets: (_call: unknown, answer: (error: typeof useDelta) => void) => answer(useDelta),
-};
+/** application/grpc, application/grpc+proto, application/grpc;… and nothing like application/grpc-web */
+function isGrpc(contentType: string | undefined): boolean {
+  return contentType === 'application/grpc' || /^application\/grpc(?:[+;]|$)/.test(contentType ?? '');
+}

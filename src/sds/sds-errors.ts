@@ -13,6 +13,11 @@ export const sdsErrors = errorSlice({
     remedy: 'check how many names the peer holds',
     exitCode: exitCodes.failed,
   },
+  'sds-request-compressed': {
+    message: 'a peer sent a compressed message',
+    remedy: 'turn compression off in the gRPC client (Envoy does not compress by itself)',
+    exitCode: exitCodes.failed,
+  },
   'sds-name-unanswerable': {
     message: 'a client sent a server name that is not UTF-8, which no answer can carry: {name}',
     remedy: 'let the listener turn away server names that are not host names before its certificate selector asks',

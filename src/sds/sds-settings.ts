@@ -60,3 +60,14 @@ export const keepaliveTimeoutMs = seconds(10);
 
 /** megabytes that one HTTP/2 session may hold; 900 streams need 10 to 20 */
 export const maxSessionMemoryMb = 256;
+
+/** header pairs and bytes of one request; Envoy sends about ten pairs, and initial metadata where it is told to */
+export const maxHeaderPairs = 64;
+export const maxHeaderBytes = 16 * 1024;
+
+/** stream resets that a session may make at once and then a second, before it is ended: Node's own defaults, written down */
+export const streamResetBurst = 1000;
+export const streamResetsPerSecond = 33;
+
+/** what unfinished messages of one connection hold together: twice this, since their buffers grow by doubling */
+export const maxUnfinishedSpareBytes = 64 * 1024;

@@ -4,57 +4,15 @@ import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LeafgateError } from '../../../src/errors.ts';
-import { silentSdsEvents } from '../../../src/sds/sds-events.ts';
-import { createSdsServer } from '../../../src/sds/sds-server.ts';
-import type { SdsServer } from '../../../src/sds/sds-server.ts';
-import { defaultSdsSettings, maxConnections, maxStreamsPerConnection } from '../../../src/sds/sds-settings.ts';
-import { adsMethod, connectFrames, connectGrpc, framed, openFrames, perNameMethod } from '../../harness/grpc-peer.ts';
-import type { GrpcPeer } from '../../harness/grpc-peer.ts';
-import { ScriptedMinter } from '../../harness/scripted-minter.ts';
+import { maxConnections, maxStreamsPerConnection } from '../../../src/sds/sds-settings.ts';
+import { adsMethod, connectFrames, framed, openFrames, perNameMethod } from '../../harness/grpc-peer.ts';
+import { createSocketServers } from '../../harness/socket-server.ts';
 import { encodeXdsRequest } from '../../harness/xds-messages.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
-import { createTempFolder } from '../../support/temp-folder.ts';
 import { waitFor, withDeadline } from '../../support/wait-for.ts';
 
-const folder = createTempFolder();
-const servers: SdsServer[] = [];
-const peers: GrpcPeer[] = [];
-let count = 0;
+const { start, stopAll } = createSocketServers();
 
-afterEach(async () => {
-  for (const peer of peers.splice(0)) peer.close();
-  await Promise.all(servers.splice(0).map((server) => server.close(0)));
-});
-
-async function start() {
-  count += 1;
-  const path = folder.file(`${count}.sock`);
-  const clock = createFakeClock();
-  const minter = new ScriptedMinter(clock);
-  const told: string[] = [];
-  const server = createSdsServer({
-    minter,
-    clock,
-    settings: defaultSdsSettings,
-    events: {
-      ...silentSdsEvents,
-      streamClosed: (kind, end) => told.push(`${kind} ${end}`),
-      badRequest: (error: LeafgateError) => told.push(error.code),
-      connectionOpened: () => told.push('connected'),
-      connectionClosed: () => told.push('disconnected'),
-      connectionRefused: () => told.push('turned away'),
-    },
-  });
-  await server.listenOnSocket(path);
-  servers.push(server);
-  const connect = () => {
-    const peer = connectGrpc(path);
-    peers.push(peer);
-    return peer;
-  };
-  return { path, clock, minter, told, server, connect };
-}
+afterEach(stopAll);
 
 describe('the server', () => {
   it.each([adsMethod, perNameMethod])('serves %s', async (method) => {
@@ -243,6 +201,5 @@ describe('closing', () => {
     expect(server.status()).toEqual({ streams: 0, liveNames: 0, waiting: 0 });
     expect(clock.pendingTimers()).toBe(0);
     idle.destroy();
-    servers.length = 0;
   });
 });

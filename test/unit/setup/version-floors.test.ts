@@ -9,7 +9,7 @@ const floors: readonly Floor[] = [
   {
     name: '@grpc/grpc-js',
     floor: '1.14.5',
-    reason: 'CVE-2026-48068 and 48069: a malformed stream or message ends the server',
+    reason: 'the client of the tests; CVE-2026-48068 and 48069 end a server of it',
   },
   { name: 'node-forge', floor: '1.4.3', reason: 'CVE-2025-12816, CVE-2026-33891 and the checks of 1.4.1 to 1.4.3' },
   { name: 'protobufjs', floor: '7.6.1', reason: 'CVE-2026-41242 runs code from a schema; CVE-2026-48712 recursion' },
