@@ -10,6 +10,7 @@ import { addPoolCommands } from './pool-commands.ts';
 import { addProbeCommands } from './probe-commands.ts';
 import { addRunCommand } from './run-command.ts';
 import { addSdsCommand } from './sds-command.ts';
+import { addStatusCommand } from './status-command.ts';
 import { isSwitchedOn } from '../settings/read-settings.ts';
 import { switchSettings } from '../settings/text-settings.ts';
 import { settingSource } from './setting-options.ts';
@@ -20,6 +21,7 @@ import { readVersion } from './read-version.ts';
 const examples = `Examples:
   leafgate up                                 a gateway on 127.0.0.1:3128 that decrypts, shows and forwards
   leafgate run -- curl https://example.com/   one command through it, with proxy and trust set for the usual tools
+  leafgate status                             what runs, its versions, policy, counts and memory
   leafgate probe check https://example.com/   shows that the traffic is intercepted, from an actor's place
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow '*.example.com'
                                               the on-demand SDS server alone, for an Envoy of your own
@@ -57,7 +59,7 @@ function buildProgram(context: CommandContext): Command {
       writeOut: (text) => context.io.stdout(text),
       writeErr: () => undefined,
     });
-  for (const add of [addUpCommand, addRunCommand, addSdsCommand, addPoolCommands, addProbeCommands])
+  for (const add of [addUpCommand, addRunCommand, addStatusCommand, addSdsCommand, addPoolCommands, addProbeCommands])
     add(program, context);
   for (const command of allCommands(program)) {
     command.exitOverride().configureOutput({ writeErr: () => undefined });

@@ -8,6 +8,8 @@ import { createClosers } from './closers.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Io } from './command-context.ts';
 import { startGateway, type Gateway, type GatewayChoices } from './gateway.ts';
+import { gatewayStatus, type GatewayStatus, type ProcessFacts } from './gateway-status.ts';
+import { readVersion } from './read-version.ts';
 
 export type SessionParts = GatewayChoices & {
   readonly io: Io;
@@ -25,12 +27,13 @@ export const interruptedStart = Symbol('interrupted start');
  */
 export async function withGateway<Result>(
   parts: SessionParts,
-  use: (gateway: Gateway, ended: Promise<unknown>) => Promise<Result>,
+  use: (gateway: Gateway, ended: Promise<unknown>, healthAddress: string) => Promise<Result>,
 ): Promise<Result | typeof interruptedStart> {
   const closers = createClosers();
   const metrics = createMetrics();
   metrics.beforeScrape(() => metrics.setTotal('leafgate_log_lines_lost_total', parts.io.linesLost()));
   const state: SessionState = {};
+  const own = { version: readVersion(), pid: process.pid, startedAt: parts.io.clock.now() };
   closers.add('sockets', () => parts.folder.removeTemporary());
   try {
     const health = await startHealthServer({
@@ -38,13 +41,14 @@ export async function withGateway<Result>(
       metrics,
       live: () => ({ isOk: true, reasons: [] }),
       ready: () => readiness(state),
+      status: () => statusOf(state, own),
     });
     closers.add('health', () => health.close());
     const gateway = await startUnlessInterrupted(parts, { metrics, closers });
     if (gateway === undefined) return interruptedStart;
     state.gateway = gateway;
     const ended = gateway.failed.then((failure) => (state.failure = failure));
-    const result = await use(gateway, ended);
+    const result = await use(gateway, ended, health.address);
     if (state.failure !== undefined) throw state.failure;
     return result;
   } finally {
@@ -79,6 +83,11 @@ function readiness({ gateway, failure, isStopping }: SessionState): Health {
   if (isStopping === true) return { isOk: false, reasons: ['stopping: open connections are drained'] };
   if (gateway === undefined) return { isOk: false, reasons: ['starting: the self-check has not passed yet'] };
   return gateway.readiness();
+}
+
+function statusOf(state: SessionState, own: ProcessFacts): GatewayStatus {
+  const { gateway, isStopping = false } = state;
+  return gatewayStatus({ own, health: readiness(state), isStopping, gateway });
 }
 
 function healthListen({ options, folder }: SessionParts): HealthListen {

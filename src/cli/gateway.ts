@@ -22,6 +22,7 @@ import { checkOriginCas, originRoots, readOriginCas, writeEnvoyFiles, writeOrigi
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { gatewaySpecFor } from './gateway-spec-for.ts';
+import { policyInForce, type PolicyInForce } from './policy-in-force.ts';
 import { inTurn } from './in-turn.ts';
 import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
 import { startMinting, type Minting } from './minting.ts';
@@ -56,6 +57,8 @@ export type Gateway = {
   readonly proxyUrl: string;
   readonly trust: TrustFiles;
   readonly minting: Minting;
+  readonly envoyPid: number;
+  readonly policy: () => PolicyInForce;
   readonly readiness: () => Health;
   /** settles with what ended the gateway when nobody asked for it */
   readonly failed: Promise<LeafgateError>;
@@ -90,7 +93,13 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
-  return { proxyUrl, trust, minting, readiness: () => readiness(minting, losses), failed: failureOf(envoy) };
+  const policy = policyInForce(spec.policy, 'built in', clock.now());
+  return {
+    ...{ proxyUrl, trust, minting, envoyPid: envoy.pid },
+    policy: () => policy,
+    readiness: () => readiness(minting, losses),
+    failed: failureOf(envoy),
+  };
 }
 
 /** lost records do not make a gateway unfit for work, but whoever asks is told */

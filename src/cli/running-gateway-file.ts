@@ -12,6 +12,10 @@ export type RunningGatewayNote = {
   readonly caFile: string;
   readonly mergedFile: string;
   readonly wgetrcFile: string;
+  /** where it serves health and metrics: `127.0.0.1:9090` or `unix:/path` */
+  readonly healthAddress: string;
+  readonly adminSocket: string;
+  readonly sdsSocket: string;
 };
 
 const noteSchema = z.object({
@@ -20,6 +24,9 @@ const noteSchema = z.object({
   caFile: z.string(),
   mergedFile: z.string(),
   wgetrcFile: z.string(),
+  healthAddress: z.string(),
+  adminSocket: z.string(),
+  sdsSocket: z.string(),
 });
 
 export async function writeGatewayNote(state: StateFolder, note: RunningGatewayNote): Promise<void> {
@@ -34,11 +41,12 @@ export function removeGatewayNote(state: StateFolder): void {
 export function findRunningGateway(state: StateFolder): RunningGatewayNote | undefined {
   const holder = lockHolder(state.lockFile);
   if (holder === undefined) return undefined;
-  const note = readNote(state.gatewayFile);
+  const note = readGatewayNote(state.gatewayFile);
   return note?.pid === holder.pid ? note : undefined;
 }
 
-function readNote(path: string): RunningGatewayNote | undefined {
+/** The note as it was left, whether or not its gateway still runs. */
+export function readGatewayNote(path: string): RunningGatewayNote | undefined {
   try {
     const parsed = noteSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
     return parsed.success ? parsed.data : undefined;

@@ -57,10 +57,12 @@ type UpSession = {
 };
 
 async function runUntilSignal({ state, options, context, log, output, signal }: UpSession): Promise<StopCause> {
+  const folder = makeGatewayFolder(state.gatewayDir);
+  const { adminSocket, sdsSocket } = folder;
   await withGateway(
     {
       options,
-      folder: makeGatewayFolder(state.gatewayDir),
+      folder,
       poolFile: state.poolFile,
       io: context.io,
       log,
@@ -69,9 +71,10 @@ async function runUntilSignal({ state, options, context, log, output, signal }: 
       drainMs,
       onRecord: output.record,
     },
-    async (gateway, ended) => {
+    async (gateway, ended, healthAddress) => {
       const { proxyUrl, trust } = gateway;
-      await writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust });
+      const places = { healthAddress, adminSocket, sdsSocket };
+      await writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust, ...places });
       output.ready(readyFacts(gateway, state, context));
       await Promise.race([signal, ended]);
       // a command that starts now must not come through a gateway that is going

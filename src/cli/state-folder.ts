@@ -13,6 +13,8 @@ import { createPool } from '../pool/create-pool.ts';
 import { writeNewPoolFile } from '../pool/write-pool-file.ts';
 import { replaceFile } from '../replace-file.ts';
 import { systemReason } from '../system-error.ts';
+import { givenTexts, type SettingSource } from '../settings/read-settings.ts';
+import { textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { StateLock } from './state-lock.ts';
 import { takeLock } from './state-lock.ts';
@@ -43,6 +45,11 @@ export function stateFolderPath(option: string | undefined, env: Environment): s
   if (stateHome !== undefined && isAbsolute(stateHome)) return join(stateHome, 'leafgate');
   if (!isAbsolute(homedir())) throw cliErrors.error('state-folder-unknown', { detail: 'HOME is not a folder' });
   return join(homedir(), '.local', 'state', 'leafgate');
+}
+
+/** The folder that a call is about, whether or not it exists. @throws state-folder-unknown */
+export function chosenState(source: SettingSource, env: Environment): StateFolder {
+  return knownState(stateFolderPath(givenTexts(textSettings.state, source).at(-1)?.text, env));
 }
 
 export type OpenedState = { readonly state: StateFolder; readonly poolCreated: boolean };

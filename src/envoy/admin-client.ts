@@ -1,6 +1,7 @@
 // Envoy's admin interface over its unix socket: bounded in time and size, one request a connection. Must not know what
 // is asked for, but for the one answer that everybody reads, the statistics.
 import { request } from 'node:http';
+import { systemReason } from '../system-error.ts';
 import { envoyErrors } from './envoy-errors.ts';
 
 type AdminAnswer = { readonly status: number; readonly body: string };
@@ -70,9 +71,11 @@ function askAdmin({ socketPath, method, path, limits }: AdminRequest): Promise<A
     response.on('end', () =>
       resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
     );
-    response.on('error', (error) => fail(error.message, error));
+    response.on('error', (error) => fail(systemReason(error), error));
   });
-  sent.on('error', (error) => fail(signal.aborted ? `no answer in ${limits.timeoutMs} ms` : error.message, error));
+  sent.on('error', (error) =>
+    fail(signal.aborted ? `no answer in ${limits.timeoutMs} ms` : systemReason(error), error),
+  );
   sent.end();
   return promise;
 }

@@ -1,4 +1,4 @@
-// /metrics, /livez and /readyz over plain HTTP on a local port or a unix socket (0600). Read-only, bounded, and silent
+// /metrics, /livez, /readyz and /status over plain HTTP on a local port or a unix socket (0600). Read-only, bounded, and silent
 // about names and keys. Must not know what health means.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,6 +21,8 @@ export type HealthServerOptions = {
   readonly live: () => Health;
   /** not ok: do not send work here now */
   readonly ready: () => Health;
+  /** one JSON value for programs */
+  readonly status?: () => object;
 };
 
 export interface HealthServer {
@@ -56,7 +58,8 @@ async function answer(request: IncomingMessage, options: HealthServerOptions): P
   const path = request.url?.split('?')[0];
   if (path === '/livez') return healthReply('live', options.live());
   if (path === '/readyz') return healthReply('ready', options.ready());
-  if (path !== '/metrics') return plain(404, 'there are /metrics, /livez and /readyz\n');
+  if (path === '/status' && options.status !== undefined) return jsonReply(options.status());
+  if (path !== '/metrics') return plain(404, 'there are /metrics, /livez, /readyz and, of a gateway, /status\n');
   try {
     return { status: 200, contentType: options.metrics.contentType, body: await options.metrics.render() };
   } catch {
@@ -67,6 +70,10 @@ async function answer(request: IncomingMessage, options: HealthServerOptions): P
 function healthReply(word: string, health: Health): Reply {
   const head = health.isOk ? word : `not ${word}`;
   return plain(health.isOk ? 200 : 503, `${[head, ...health.reasons.map((reason) => `- ${reason}`)].join('\n')}\n`);
+}
+
+function jsonReply(value: object): Reply {
+  return { status: 200, contentType: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` };
 }
 
 function plain(status: number, body: string): Reply {

@@ -2,7 +2,8 @@
 import type { SettingCommand, SwitchSetting, TextSetting } from './setting-types.ts';
 
 const gateway: readonly SettingCommand[] = ['up', 'run'];
-const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe'];
+const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe', 'status', 'doctor'];
+const onState: readonly SettingCommand[] = ['up', 'run', 'status', 'doctor'];
 
 export const textSettings = {
   listen: text({
@@ -44,7 +45,7 @@ export const textSettings = {
   state: text({
     name: 'state',
     group: 'files',
-    commands: gateway,
+    commands: onState,
     placeholder: 'DIR',
     default: '$XDG_STATE_HOME/leafgate',
     reason: 'folder that keeps the CA pool, the trust files and the sockets',

@@ -172,6 +172,27 @@ describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': en
     await gateway.stop();
   });
 
+  test('is shown by status with versions, policy, counts and memory, as long as it runs', async () => {
+    const gateway = await startGatewayUnderTest({ envoy, temp });
+    await get(gateway.proxyUrl, '--cacert', gateway.caFile, 'https://10.0.0.1/');
+    await gateway.recordOf('the refusal', ({ outcome }) => outcome === 'refused');
+    const shown = await runLeafgate(['status', '--state', gateway.state], { envoy, temp });
+    expect(shown.stdout).toContain(`on ${gateway.proxyUrl}: ready, up for `);
+    expect(shown.stdout).toMatch(/Envoy {4}1\.40\.0, LIVE, \d+ open connection/);
+    expect(shown.status).toBe(0);
+    const asked = await runLeafgate(['status', '--json', '--state', gateway.state], { envoy, temp });
+    expect(JSON.parse(asked.stdout)).toMatchObject({
+      ...{ running: true, state: 'ready', reasons: [], pid: gateway.process.pid, proxyUrl: gateway.proxyUrl },
+      policy: { source: 'built in', default: 'intercept', rules: 0 },
+      ca: { id: expect.stringMatching(/^ca-/), cas: 1 },
+      counts: { records: { deny: 1 }, liveNames: 1, rejectedByEnvoy: 0, lost: 0 },
+      envoy: { version: '1.40.0', state: 'LIVE', memoryBytes: expect.any(Number) },
+      memoryBytes: expect.any(Number),
+    });
+    await gateway.stop();
+    expect((await runLeafgate(['status', '--state', gateway.state], { envoy, temp })).status).toBe(4);
+  });
+
   test('is not ready while it drains, and offers itself to no new command', async () => {
     const gateway = await startGatewayUnderTest({ envoy, temp });
     const idle = connect(gateway.proxyPort, '127.0.0.1');

@@ -54,6 +54,16 @@ describe('the health server', () => {
     return { host: '127.0.0.1', port: Number(address.split(':')[1]) };
   };
 
+  test('gives programs one JSON value where it has one', async () => {
+    const metrics = createMetrics({ withProcessMetrics: false });
+    const parts = { metrics, live: () => live, ready: () => ready, status: () => ({ state: 'ready' }) };
+    server = await startHealthServer({ listen: { kind: 'tcp', address: '127.0.0.1', port: 0 }, ...parts });
+    const target = { host: '127.0.0.1', port: Number(server.address.split(':')[1]) };
+    expect(await ask(target, '/status')).toMatchObject({ status: 200, body: '{"state":"ready"}\n' });
+    await server.close();
+    expect(await ask(await onPort(), '/status')).toMatchObject({ status: 404 });
+  });
+
   test('says live and ready with 200', async () => {
     const target = await onPort();
     expect(await ask(target, '/livez')).toMatchObject({ status: 200, body: 'live\n' });
