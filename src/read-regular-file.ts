@@ -27,6 +27,7 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<F
 
 async function readContent(file: FileHandle, maxBytes: number): Promise<FileContent> {
   const about = await file.stat();
+  if (about.isDirectory()) return { kind: 'unreadable', reason: 'it is a folder' };
   if (!about.isFile()) return { kind: 'unreadable', reason: 'it is no regular file' };
   if (about.size > maxBytes) return { kind: 'too-large' };
   const bytes = await readAtMost(file, maxBytes + 1);

@@ -11,22 +11,22 @@ import { frontCertificateFile, clientRootsFile } from './rendered-files.ts';
 export const frontCertificateName = 'tls.crt';
 export const frontKeyName = 'tls.key';
 
-const certificateSecret = 'front_certificate';
-const rootsSecret = 'client_roots';
+export const frontCertificateSecret = 'front_certificate';
+export const clientRootsSecret = 'client_roots';
 
 /**
  * No session is resumed: a resumed one is not verified again, so that a certificate would outlive its notAfter and the CA
  * that vouched for it.
  */
 export function frontTls(front: ProxyFront, paths: GatewayPaths): JsonObject {
-  const roots = { validation_context_sds_secret_config: secretReference(rootsSecret, paths, clientRootsFile) };
+  const roots = { validation_context_sds_secret_config: secretReference(clientRootsSecret, paths, clientRootsFile) };
   return extension('envoy.transport_sockets.tls', 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext', {
     require_client_certificate: false,
     disable_stateless_session_resumption: true,
     disable_stateful_session_resumption: true,
     common_tls_context: {
       alpn_protocols: ['h2', 'http/1.1'],
-      tls_certificate_sds_secret_configs: [secretReference(certificateSecret, paths, frontCertificateFile)],
+      tls_certificate_sds_secret_configs: [secretReference(frontCertificateSecret, paths, frontCertificateFile)],
       ...(front.clientCaFile === undefined ? {} : roots),
     },
   });
@@ -44,10 +44,10 @@ export function frontDocuments(
   };
   const { clientCaFile } = front;
   return [
-    [frontCertificateFile, certificateDocument(certificateSecret, files, paths)],
+    [frontCertificateFile, certificateDocument(frontCertificateSecret, files, paths)],
     ...(clientCaFile === undefined
       ? []
-      : ([[clientRootsFile, rootsDocument(rootsSecret, clientCaFile, paths.reloadDir)]] as const)),
+      : ([[clientRootsFile, rootsDocument(clientRootsSecret, clientCaFile, paths.reloadDir)]] as const)),
   ];
 }
 

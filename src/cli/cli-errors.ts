@@ -64,6 +64,16 @@ export const cliErrors = errorSlice({
     remedy: 'raise the limit, for example with `ulimit -n 4096`',
     exitCode: exitCodes.environment,
   },
+  'front-needs-certificate': {
+    message: '{setting} is given without --proxy-cert',
+    remedy: 'add --proxy-cert DIR, the folder with the tls.crt and tls.key that the proxy shows to its clients',
+    exitCode: exitCodes.usage,
+  },
+  'front-not-served': {
+    message: 'Envoy does not serve the certificate in {dir}',
+    remedy: 'look at its last lines above; the key may be of a kind that it does not take',
+    exitCode: exitCodes.failed,
+  },
   'probe-no-gateway': {
     message: 'no gateway runs on the state folder {folder}, and no other was named',
     remedy: 'start `leafgate up`, give the gateway with --proxy URL, or give --no-proxy to connect without one',
@@ -84,9 +94,9 @@ export const cliErrors = errorSlice({
     remedy: 'give the path of one, for example unix:/run/leafgate/sds.sock: leaf keys cross it',
     exitCode: exitCodes.usage,
   },
-  'origin-ca-unreadable': {
-    message: '--origin-ca {file} cannot be read: {detail}',
-    remedy: 'give a PEM file with the certificates of the CAs that the origins use',
+  'certificate-file-unreadable': {
+    message: '{source} cannot be read: {detail}',
+    remedy: 'give a PEM file that this user may read',
     exitCode: exitCodes.usage,
   },
   'origin-ca-is-gateway': {

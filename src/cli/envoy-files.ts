@@ -1,14 +1,12 @@
 // Writes what the generator made for Envoy, and the roots that origins are verified with, into the gateway's folder.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
-import { encodeCertificatesPem, parseCertificateBundle } from '../x509/pem.ts';
+import { encodeCertificatesPem } from '../x509/pem.ts';
 import { makeFolder } from '../make-folder.ts';
 import { replaceFile } from '../replace-file.ts';
-import { systemReason } from '../system-error.ts';
 import { cliErrors } from './cli-errors.ts';
 
 /** Writes all rendered files and returns the path of the bootstrap. */
@@ -18,19 +16,6 @@ export async function writeEnvoyFiles(spec: GatewaySpec): Promise<string> {
   makeFolder(renderedDir, 0o700);
   for (const [name, text] of files) await replaceFile(join(renderedDir, name), text, 0o600);
   return join(renderedDir, bootstrapFile);
-}
-
-/** Certificates of the `--origin-ca` files. @throws origin-ca-unreadable, and what the PEM reader throws */
-export function readOriginCas(files: readonly string[]): readonly Certificate[] {
-  return files.flatMap((file) => {
-    let text: string;
-    try {
-      text = readFileSync(file, 'utf8');
-    } catch (error) {
-      throw cliErrors.error('origin-ca-unreadable', { file, detail: systemReason(error) }, error);
-    }
-    return [...parseCertificateBundle(text, `--origin-ca ${file}`, 'anywhere')];
-  });
 }
 
 /**

@@ -9,13 +9,15 @@ import { checkListenGuarded, parseListenAddress } from '../settings/parse-listen
 import { parseCidrSetting, parseResolveOverride } from '../settings/parse-targets.ts';
 import type { GivenText, Quantities, SettingSource } from '../settings/read-settings.ts';
 import { givenTexts, isSwitchedOn, readQuantities } from '../settings/read-settings.ts';
-import type { TextSetting } from '../settings/setting-types.ts';
+import { flagOf, type TextSetting } from '../settings/setting-types.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
+import { readFrontOptions, type FrontOptions } from './front-options.ts';
 import { parseHealthTarget } from './health-target.ts';
 import { createProblems } from './problems.ts';
 
 export type GatewayOptions = {
   readonly listen: ListenAddress;
+  readonly front: FrontOptions | undefined;
   readonly allowFrom: readonly Cidr[];
   readonly resolve: readonly ResolveOverride[];
   readonly allowDestinations: readonly Cidr[];
@@ -39,6 +41,7 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
   const [envoy] = each(textSettings.envoy, ({ text, setting }) => ({ path: text, setting })).slice(-1);
   const quantities = attempt(() => readQuantities(source));
   const options = {
+    front: readFrontOptions(source, problems),
     allowFrom: each(textSettings.allowFrom, ({ text, setting }) => parseCidrSetting(text, setting)),
     resolve: each(textSettings.resolve, ({ text, setting }) => parseResolveOverride(text, setting)),
     allowDestinations: each(textSettings.allowDestination, ({ text, setting }) => parseCidrSetting(text, setting)),
@@ -49,6 +52,9 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
     ...(envoy === undefined ? {} : { envoy }),
   };
   if (listen !== undefined) attempt(() => checkListenGuarded(listen, options.allowFrom));
+  const listenTls = options.front?.listen;
+  if (listenTls !== undefined)
+    attempt(() => checkListenGuarded(listenTls, options.allowFrom, flagOf(textSettings.listenTls)));
   problems.throwAny();
   // both are there when nothing was thrown
   if (listen === undefined || quantities === undefined) throw LeafgateError.from('a setting was lost');

@@ -10,11 +10,15 @@ import { connectionsWithin, openFilesLimit } from './open-files.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
-/** `listen` is where the gateway really listens: the port of `options.listen` may be 0. */
-export function gatewaySpecFor(options: GatewayOptions, listen: ListenAddress, folder: GatewayFolder): GatewaySpec {
+/** Where the gateway really listens: the ports of the options may be 0. */
+export type BoundListeners = { readonly listen: ListenAddress; readonly front: ListenAddress | undefined };
+
+export function gatewaySpecFor(options: GatewayOptions, bound: BoundListeners, folder: GatewayFolder): GatewaySpec {
+  const { listen } = bound;
+  const isEverywhere = [listen, bound.front].some((at) => at !== undefined && isUnspecified(at.address));
   return {
     listen,
-    ownAddresses: isUnspecified(listen.address) ? machineAddresses() : [],
+    ownAddresses: isEverywhere ? machineAddresses() : [],
     allowFrom: withOwnMachine(options),
     policy: policyAllowingAny(),
     dryRun: undefined,
@@ -34,7 +38,7 @@ export function gatewaySpecFor(options: GatewayOptions, listen: ListenAddress, f
       reloadDir: folder.reloadDir,
     },
     selfCheck: { host: selfCheckHost, socketPath: folder.selfCheckSocket, caFile: folder.selfCheckCaFile },
-    front: undefined,
+    front: options.front === undefined ? undefined : { ...options.front, listen: bound.front },
     transparent: undefined,
     originCredentials: [],
   };

@@ -2,7 +2,6 @@
 // that order, checked through the running Envoy, stopped in the reverse order. `up` and `run` differ only around it.
 import type { DurationMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
-import { probeListen } from '../envoy/check-listen.ts';
 import type { EnvoyProcess } from '../envoy/envoy-process.ts';
 import type { Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
@@ -18,16 +17,19 @@ import type { MinterParts } from '../mint/create-minter.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { Surroundings } from './surroundings.ts';
-import { checkOriginCas, originRoots, readOriginCas, writeEnvoyFiles, writeOriginRoots } from './envoy-files.ts';
+import { checkOriginCas, originRoots, writeEnvoyFiles, writeOriginRoots } from './envoy-files.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { gatewaySpecFor } from './gateway-spec-for.ts';
 import { policyInForce, type PolicyInForce } from './policy-in-force.ts';
 import { inTurn } from './in-turn.ts';
+import { followMaterial } from './follow-material.ts';
+import { bindListeners, checkFront, frontFacts } from './gateway-front.ts';
+import { openMaterial, originCasIn } from './gateway-material.ts';
 import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
+import type { FrontFacts } from './up-output.ts';
 import { startMinting, type Minting } from './minting.ts';
 import { followRecords } from './gateway-records.ts';
-import type { LossWatch } from './loss-watch.ts';
 import { watchRecordLosses } from './record-losses.ts';
 import { runSelfCheck } from './self-check.ts';
 import { startSelfCheckOrigin } from './self-check-origin.ts';
@@ -55,6 +57,7 @@ export type GatewayParts = Surroundings &
 
 export type Gateway = {
   readonly proxyUrl: string;
+  readonly front: FrontFacts | undefined;
   readonly trust: TrustFiles;
   readonly minting: Minting;
   readonly envoyPid: number;
@@ -67,13 +70,13 @@ export type Gateway = {
 /** Resolves when the self-check has shown both halves of the pair. Whatever it started is in `closers`, also when it throws. */
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const { options, folder, clock, closers } = parts;
-  const spec = gatewaySpecFor(options, await probeListen(options.listen), folder);
+  const spec = gatewaySpecFor(options, await bindListeners(options), folder);
   if (spec.limits.maxConnections < options.quantities.maxConnections) {
     parts.log.warn('the limit of open files allows fewer connections', { detail: `${spec.limits.maxConnections}` });
   }
   const system = await readSystemRoots();
-  const given = readOriginCas(options.originCaFiles);
-  const publish = inTurn((pool: Pool) => publishTrust(pool, { system, given, parts }));
+  const material = await openMaterial({ spec, originCaFiles: options.originCaFiles, clock });
+  const publish = inTurn((pool: Pool) => publishTrust(pool, { system, given: originCasIn(material), parts }));
   const minting = await startMinting({
     ...parts,
     socketPath: folder.sdsSocket,
@@ -82,30 +85,32 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     mayMint: mayMintFor(spec),
     onPool: (pool) => void publish(pool).catch((error: unknown) => reportPublishFailure(error, parts.log)),
   });
-  checkOriginCas(given, options.originCaFiles, minting.pool());
+  checkOriginCas(originCasIn(material), options.originCaFiles, minting.pool());
   await publish(minting.pool());
   const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
   closers.add('self-check origin', () => origin.close());
   const { linesRead } = await followRecords({ ...parts, spec });
   const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: await writeEnvoyFiles(spec) });
-  const { accessLog } = spec.paths;
-  const losses = watchRecordLosses({ ...parts, admin: envoy.admin, accessLog, linesRead });
+  const { admin } = envoy;
+  await checkFront(spec, { admin, clock, material });
+  const publishOriginRoots = (): Promise<void> => publish(minting.pool());
+  const followed = followMaterial({ ...parts, material, admin, reloadDir: folder.reloadDir, publishOriginRoots });
+  const losses = watchRecordLosses({ ...parts, admin, accessLog: spec.paths.accessLog, linesRead });
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
   const policy = policyInForce(spec.policy, 'built in', clock.now());
   return {
-    ...{ proxyUrl, trust, minting, envoyPid: envoy.pid },
+    ...{ proxyUrl, front: frontFacts(spec, material), trust, minting, envoyPid: envoy.pid },
     policy: () => policy,
-    readiness: () => readiness(minting, losses),
+    readiness: () => withReasons(minting.readiness(), [...losses.reasons(), ...followed.troubles()]),
     failed: failureOf(envoy),
   };
 }
 
-/** lost records do not make a gateway unfit for work, but whoever asks is told */
-function readiness(minting: Minting, losses: LossWatch): Health {
-  const { isOk, reasons } = minting.readiness();
-  return { isOk, reasons: [...reasons, ...losses.reasons()] };
+/** lost records and refused files do not make a gateway unfit for work, but whoever asks is told */
+function withReasons({ isOk, reasons }: Health, more: readonly string[]): Health {
+  return { isOk, reasons: [...reasons, ...more] };
 }
 
 /** The names that no policy may keep from being minted: what a client without SNI gets, and the self-check's own. */

@@ -43,7 +43,7 @@ export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
     binary: found.path,
     bootstrapPath: parts.bootstrapPath,
     adminSocket: spec.paths.adminSocket,
-    listen: [spec.listen],
+    listen: [spec.listen, ...(spec.front?.listen === undefined ? [] : [spec.front.listen])],
     log: parts.log,
     clock: parts.clock,
     readyTimeoutMs,
@@ -61,8 +61,8 @@ export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
 }
 
 /** Where clients of this machine connect. */
-export function proxyUrlOf({ address, port }: ListenAddress): string {
+export function proxyUrlOf({ address, port }: ListenAddress, scheme: 'http' | 'https' = 'http'): string {
   const loopback = parseIpAddress(isIpv6(address) ? '::1' : '127.0.0.1');
   const reachable = isUnspecified(address) && loopback !== undefined ? loopback : address;
-  return `http://${listenAddressText({ address: reachable, port })}`;
+  return `${scheme}://${listenAddressText({ address: reachable, port })}`;
 }

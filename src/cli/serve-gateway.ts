@@ -100,12 +100,17 @@ function commandFor({ folder }: StateFolder, { io }: CommandContext): string {
   return `${name} run${isDefault ? '' : ` --state ${folder}`} --`;
 }
 
-function readyFacts({ proxyUrl, trust, minting }: Gateway, state: StateFolder, context: CommandContext): ReadyFacts {
+function readyFacts(
+  { proxyUrl, front, trust, minting }: Gateway,
+  state: StateFolder,
+  context: CommandContext,
+): ReadyFacts {
   const { signer, active } = minting.pool();
   const notAfter = new Date(signer.notAfter).toISOString();
   return {
     version: readVersion(),
     proxyUrl,
+    front,
     trust,
     stateFolder: state.folder,
     ca: { id: active.id, subject: signer.certificate.subject, notAfter },

@@ -7,9 +7,20 @@ import { formatRecordLine } from '../observe/format-record.ts';
 import type { Log } from '../observe/log.ts';
 import type { TrustFiles } from '../projection/trust-files.ts';
 
+export type FrontFacts = {
+  readonly url: string;
+  /** of the certificate that clients are shown */
+  readonly subject: string;
+  readonly notAfter: string;
+  /** whether clients are asked for certificates, which name the actor */
+  readonly asksForCertificates: boolean;
+};
+
 export type ReadyFacts = {
   readonly version: string;
   readonly proxyUrl: string;
+  /** TLS to the proxy, where it has a certificate */
+  readonly front: FrontFacts | undefined;
   readonly trust: TrustFiles;
   readonly stateFolder: string;
   readonly ca: { readonly id: string; readonly subject: string; readonly notAfter: string };
@@ -73,9 +84,17 @@ export function outputForPrograms({ stdout, log, clock }: JsonParts): UpOutput {
       if (heldBack !== undefined && heldBack.length < mostHeldBack) heldBack.push(record);
       else print(record);
     },
-    ready: ({ version, proxyUrl, trust, stateFolder, ca }) => {
+    ready: ({ version, proxyUrl, front, trust, stateFolder, ca }) => {
       const files = { ca: trust.caFile, caAndSystem: trust.mergedFile, wgetrc: trust.wgetrcFile };
-      event('ready', { version, proxyUrl, trust: files, ca: { id: ca.id, notAfter: ca.notAfter }, stateFolder });
+      const tls = front === undefined ? {} : { tlsUrl: front.url };
+      event('ready', {
+        version,
+        proxyUrl,
+        ...tls,
+        trust: files,
+        ca: { id: ca.id, notAfter: ca.notAfter },
+        stateFolder,
+      });
       release();
     },
     stopping: () => undefined,
@@ -94,9 +113,15 @@ function stopFields(cause: StopCause): object {
   return { cause: cause.cause, code, message };
 }
 
-function banner({ version, proxyUrl, trust, ca, runCommand }: ReadyFacts): string {
+function frontLine({ url, subject, notAfter, asksForCertificates }: FrontFacts): string {
+  const actors = asksForCertificates ? "; clients' certificates name the actor" : '';
+  return `  TLS    ${url}, certificate of ${subject || 'no subject'}, valid to ${notAfter.slice(0, 10)}${actors}`;
+}
+
+function banner({ version, proxyUrl, front, trust, ca, runCommand }: ReadyFacts): string {
   return [
     `leafgate ${version}: gateway on ${proxyUrl}`,
+    ...(front === undefined ? [] : [frontLine(front)]),
     `  CA     ${ca.subject.replaceAll('\n', ', ')}, valid to ${ca.notAfter.slice(0, 10)}`,
     `  trust  ${trust.caFile} (the CA alone)`,
     `         ${trust.mergedFile} (with the system's roots)`,

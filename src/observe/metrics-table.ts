@@ -67,6 +67,11 @@ export const metricsTable = {
     labels: { end: ['peer-left', 'peer-done', 'server-stopped', 'malformed', 'too-large', 'slow-reader'] },
   },
   leafgate_pool_reloads_total: { kind: 'counter', help: 'changed pool files', labels: { taken: yesNo } },
+  leafgate_certificate_reloads_total: {
+    kind: 'counter',
+    help: 'changed certificate files, by whose they are and whether they were taken',
+    labels: { of: ['front', 'client-ca', 'origin-ca', 'origin-credential'], taken: yesNo },
+  },
   leafgate_pool_cas: { kind: 'gauge', help: 'CAs in the pool that is in use', labels: {} },
   leafgate_signer_not_after_seconds: {
     kind: 'gauge',

@@ -51,9 +51,9 @@ export function listenAddressText({ address, port }: ListenAddress): string {
 }
 
 /** Nobody but this machine may connect unless someone said who. Throws `listen-unguarded`. */
-export function checkListenGuarded(listen: ListenAddress, allowFrom: readonly Cidr[]): void {
+export function checkListenGuarded(listen: ListenAddress, allowFrom: readonly Cidr[], setting = '--listen'): void {
   if (allowFrom.length > 0 || isLoopback(listen.address)) return;
-  throw settingsErrors.error('listen-unguarded', { value: listenAddressText(listen) });
+  throw settingsErrors.error('listen-unguarded', { setting, value: listenAddressText(listen) });
 }
 
 /** 127.0.0.0/8 and ::1 (RFC 6890) */

@@ -25,7 +25,7 @@ export const settingsErrors = errorSlice({
     exitCode,
   },
   'listen-unguarded': {
-    message: '--listen {value} lets other machines connect, and nothing says which may',
+    message: '{setting} {value} lets other machines connect, and nothing says which may',
     remedy: 'add --allow-from CIDR for each network that may connect, or listen on 127.0.0.1',
     exitCode,
   },

@@ -14,6 +14,27 @@ export const textSettings = {
     default: '127.0.0.1:3128',
     reason: 'where clients connect; an address other machines can reach needs --allow-from',
   }),
+  proxyCert: text({
+    name: 'proxy-cert',
+    group: 'listening',
+    commands: gateway,
+    placeholder: 'DIR',
+    reason: 'folder with tls.crt and tls.key: --listen speaks TLS, and clear only to this machine; followed',
+  }),
+  listenTls: text({
+    name: 'listen-tls',
+    group: 'listening',
+    commands: gateway,
+    placeholder: 'ADDRESS:PORT',
+    reason: 'speaks TLS there instead, so that --listen stays clear; needs --proxy-cert',
+  }),
+  clientCa: text({
+    name: 'client-ca',
+    group: 'listening',
+    commands: gateway,
+    placeholder: 'FILE',
+    reason: 'PEM; verifies the certificates of clients, whose URI then names the actor; needs --proxy-cert; followed',
+  }),
   allowFrom: repeatable({
     name: 'allow-from',
     group: 'listening',

@@ -64,6 +64,52 @@ export const x509Errors = errorSlice({
     remedy: 'give an unencrypted PKCS#8 key, as `openssl pkcs8 -topk8 -nocrypt` writes it',
     exitCode: exitCodes.usage,
   },
+  'credential-key-missing': {
+    message: '{source} has {count} private keys, expected one',
+    remedy: 'give a PEM file with the private key that belongs to the certificate, and nothing else',
+    exitCode: exitCodes.usage,
+  },
+  'credential-key-encrypted': {
+    message: '{source} has a private key that is encrypted',
+    remedy: 'give it without a passphrase, as `openssl pkcs8 -topk8 -nocrypt` writes it: nobody is there to type one',
+    exitCode: exitCodes.usage,
+  },
+  'credential-key-unreadable': {
+    message: '{source}: {reason}',
+    remedy: 'give an unencrypted PKCS#8 key, as `openssl pkcs8 -topk8 -nocrypt` writes it',
+    exitCode: exitCodes.usage,
+  },
+  'credential-key-mismatch': {
+    message: '{keySource} is not the key of the first certificate in {source}',
+    remedy:
+      'give the key that this certificate was made for; the certificate itself stands first, those of its CAs after it',
+    exitCode: exitCodes.usage,
+  },
+  'credential-key-kind': {
+    message: '{source} has a certificate for a key of the kind {kind}, which Envoy does not take',
+    remedy: 'use a key of P-256, P-384, P-521, Ed25519, or RSA of at least 2048 bits',
+    exitCode: exitCodes.usage,
+  },
+  'credential-expired': {
+    message: '{source} has a certificate that expired at {until}',
+    remedy: 'renew it; the files are followed, so that a new one is taken without a restart',
+    exitCode: exitCodes.usage,
+  },
+  'credential-not-yet-valid': {
+    message: '{source} has a certificate that is valid from {from} only',
+    remedy: "wait until then, or see whether this machine's clock is right",
+    exitCode: exitCodes.usage,
+  },
+  'credential-wrong-purpose': {
+    message: '{source} has a certificate that is not for {purpose}',
+    remedy: 'use one whose extended key usage has {purpose}, or that has none',
+    exitCode: exitCodes.usage,
+  },
+  'roots-no-ca': {
+    message: '{source} has no CA certificate that is valid now',
+    remedy: 'give the CAs themselves, not certificates that they issued, and renew those that have expired',
+    exitCode: exitCodes.usage,
+  },
   'signing-key-unsupported': {
     message: 'a {kind} key cannot sign leaves',
     remedy: 'use a CA key of P-256, P-384, RSA of 2048 to 4096 bits, or Ed25519',

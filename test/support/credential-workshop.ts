@@ -17,6 +17,8 @@ export type CredentialRequest = {
   readonly notBefore?: EpochMs;
   readonly notAfter?: EpochMs;
   readonly keyKind?: TestKeyKind;
+  /** wins over the kind */
+  readonly key?: KeyObject;
 };
 
 const purposeIds = { client: '1.3.6.1.5.5.7.3.2', server: objectIds.serverAuth } as const;
@@ -34,7 +36,7 @@ export function caPem(ca: MadeCa): string {
 
 /** Issued by `issuer`, or by itself when there is none. */
 export function issueCredential(issuer: MadeCa | undefined, request: CredentialRequest): TestCredential {
-  const key = makeKey(request.keyKind);
+  const key = request.key ?? makeKey(request.keyKind);
   const names = [
     ...(request.dnsNames ?? []).map((text) => contextPrimitive(dnsName, Buffer.from(text))),
     ...(request.uris ?? []).map((text) => contextPrimitive(uniformResourceIdentifier, Buffer.from(text))),

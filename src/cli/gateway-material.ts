@@ -1,0 +1,110 @@
+// The certificates of others that a gateway works with: that of the proxy, the CAs of its clients, those of origins, and
+// what it shows to some origins. Checked before Envoy sees them, followed while it runs. Their owners keep them: Envoy is
+// only pointed to the files and told when to read them again.
+import { join } from 'node:path';
+import type { Clock, EpochMs } from '../clock.ts';
+import {
+  clientRootsSecret,
+  frontCertificateName,
+  frontCertificateSecret,
+  frontKeyName,
+} from '../bootstrap/proxy-front.ts';
+import { LeafgateError } from '../errors.ts';
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+import { examineCredential, examineRoots, type CredentialTerms, type NamedText } from '../x509/examine-credential.ts';
+import { parseCertificateBundle } from '../x509/pem.ts';
+import { openCheckedFiles, type CheckedFiles, type NamedPath } from './checked-files.ts';
+
+type MaterialKind = 'front' | 'client-ca' | 'origin-ca' | 'origin-credential';
+
+/** What one look at the files of an item gave; `text` is what Envoy should then hold. */
+export type CheckedMaterial = { readonly certificates: readonly Certificate[]; readonly text: Uint8Array };
+
+export type MaterialItem = {
+  readonly kind: MaterialKind;
+  readonly files: readonly [NamedPath, ...NamedPath[]];
+  /** the secret in Envoy that these files are; undefined where leafgate itself writes what Envoy reads */
+  readonly secret: string | undefined;
+  readonly check: (texts: readonly NamedText[], now: EpochMs) => readonly Certificate[];
+};
+
+export type OpenedMaterial = { readonly item: MaterialItem; readonly files: CheckedFiles<CheckedMaterial> };
+
+export type MaterialRequest = {
+  readonly spec: GatewaySpec;
+  /** `--origin-ca`; absolute */
+  readonly originCaFiles: readonly string[];
+  readonly clock: Clock;
+};
+
+/** Rejects with everything that is wrong with any of the files. */
+export async function openMaterial({
+  spec,
+  originCaFiles,
+  clock,
+}: MaterialRequest): Promise<readonly OpenedMaterial[]> {
+  const items = [...frontItems(spec), ...originCaFiles.map(originCaItem)];
+  const opened = await Promise.allSettled(items.map((item) => openItem(item, clock)));
+  const [first, ...more] = opened.flatMap((result) => (result.status === 'rejected' ? problemsOf(result.reason) : []));
+  if (first !== undefined) throw LeafgateError.all([first, ...more]);
+  return opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+}
+
+/** The certificates of the `--origin-ca` files, as they were taken last. */
+export function originCasIn(material: readonly OpenedMaterial[]): readonly Certificate[] {
+  return material.flatMap(({ item, files }) => (item.kind === 'origin-ca' ? files.current().certificates : []));
+}
+
+async function openItem(item: MaterialItem, clock: Clock): Promise<OpenedMaterial> {
+  const files = await openCheckedFiles({
+    files: item.files,
+    clock,
+    check: (contents, now) => {
+      const texts = contents.map((text, index) => ({ text, source: item.files[index]?.source ?? '' }));
+      return { certificates: item.check(texts, now), text: contents[0] ?? new Uint8Array() };
+    },
+  });
+  return { item, files };
+}
+
+function frontItems({ front }: GatewaySpec): readonly MaterialItem[] {
+  if (front === undefined) return [];
+  const serving: MaterialItem = {
+    kind: 'front',
+    files: [
+      named('--proxy-cert', join(front.certificateDir, frontCertificateName)),
+      named('--proxy-cert', join(front.certificateDir, frontKeyName)),
+    ],
+    secret: frontCertificateSecret,
+    check: checkPair('serverAuth'),
+  };
+  if (front.clientCaFile === undefined) return [serving];
+  const roots = named('--client-ca', front.clientCaFile);
+  return [serving, { kind: 'client-ca', files: [roots], secret: clientRootsSecret, check: checkRoots }];
+}
+
+function originCaItem(path: string): MaterialItem {
+  return {
+    kind: 'origin-ca',
+    files: [named('--origin-ca', path)],
+    secret: undefined,
+    check: ([file]) => (file === undefined ? [] : parseCertificateBundle(file.text, file.source, 'anywhere')),
+  };
+}
+
+function checkPair(purpose: CredentialTerms['purpose']): MaterialItem['check'] {
+  return ([certificate, key], now) =>
+    certificate === undefined || key === undefined ? [] : [examineCredential({ certificate, key }, { purpose, now })];
+}
+
+const checkRoots: MaterialItem['check'] = ([file], now) => (file === undefined ? [] : examineRoots(file, now));
+
+function named(setting: string, path: string): NamedPath {
+  return { path, source: `${setting} ${path}` };
+}
+
+function problemsOf(thrown: unknown): readonly LeafgateError[] {
+  const error = LeafgateError.from(thrown);
+  return error.problems.length > 0 ? error.problems : [error];
+}
