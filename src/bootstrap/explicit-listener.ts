@@ -5,11 +5,12 @@ import type { ListenAddress, ProxyFront } from '../settings/gateway-spec.ts';
 import { chainMatch, ownMachine } from './who-may-connect.ts';
 import { accessLog } from './access-log-format.ts';
 import { clusterNames } from './clusters.ts';
-import { explicitClientObjects, httpStateFilter, httpStateType, ruleObject } from './filter-state.ts';
+import { explicitClientObjects, httpStateFilter, httpStateType, keptHere, ruleObject } from './filter-state.ts';
 import { clearRoutes, http1Options, httpConnectionManager, policyFilter, virtualHost, type Plan } from './http-leg.ts';
-import { extension, type JsonObject } from './json.ts';
+import { extension, typed, type JsonObject } from './json.ts';
 import { bufferBytes, firstByteTimeout, frontHandshakeTimeout, http2Limits, idleTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
+import { misdirected } from './local-replies.ts';
 import { socketAddress } from './dns-cache.ts';
 import { ownAddressFilters } from './own-address.ts';
 import { requestToOwnPort } from './own-listeners.ts';
@@ -20,6 +21,8 @@ import { selfCheckRefusal } from './self-check-routes.ts';
 
 const explicitListenerName = 'explicit';
 const frontName = 'explicit-tls';
+const clientFilterName = 'client';
+const ruleFilterName = 'rule';
 
 /**
  * The proxy's listeners. With a certificate and no address of its own for TLS, the one listener speaks both: TLS to all
@@ -84,6 +87,8 @@ function frontChain(plan: Plan, front: ProxyFront): JsonObject {
 
 function explicitConnectionManager(plan: Plan, name: string, ofFront: readonly JsonObject[]): JsonObject {
   const { paths, selfCheck } = plan.spec;
+  const clientObjects = [...explicitClientObjects, ...ofFront];
+  const tunnel = connectRoute({ [clientFilterName]: clientObjects, [ruleFilterName]: [ruleObject] });
   return httpConnectionManager(plan, {
     name,
     accessLogs: [
@@ -91,19 +96,19 @@ function explicitConnectionManager(plan: Plan, name: string, ofFront: readonly J
       accessLog('plain', paths.accessLog, methodIsConnect(false)),
     ],
     filters: [
-      httpStateFilter('client', [...explicitClientObjects, ...ofFront]),
+      httpStateFilter(clientFilterName, clientObjects.map(keptHere)),
       followedFilter(resolveFilterName, httpStateType, followedFile(paths, resolveFile)),
       ...ownAddressFilters(plan.spec),
       policyFilter(plan),
-      httpStateFilter('rule', [ruleObject]),
+      httpStateFilter(ruleFilterName, [keptHere(ruleObject)]),
       literalGuard(plan.spec),
     ],
     virtualHosts: [
-      selfCheckRefusal(selfCheck.host, [connectRoute]),
+      selfCheckRefusal(selfCheck.host, [tunnel]),
       virtualHost(
         'all',
         ['*'],
-        [connectRoute, noClearHttps, ...clearRoutes(clusterNames.originClear, requestToOwnPort(plan.spec))],
+        [tunnel, noClearHttps, ...clearRoutes(clusterNames.originClear, requestToOwnPort(plan.spec))],
       ),
     ],
     fields: {
@@ -119,18 +124,29 @@ function explicitConnectionManager(plan: Plan, name: string, ofFront: readonly J
 /** over HTTP/2 a client may ask for an https URL without a CONNECT: what it wants encrypted must not leave in clear */
 const noClearHttps: JsonObject = {
   match: { prefix: '/', headers: [{ name: ':scheme', string_match: { exact: 'https' } }] },
-  direct_response: { status: 421 },
+  direct_response: { status: misdirected },
 };
 
-const connectRoute: JsonObject = {
-  match: { connect_matcher: {} },
-  route: {
-    cluster: clusterNames.inner,
-    timeout: '0s',
-    idle_timeout: idleTimeout,
-    upgrade_configs: [{ upgrade_type: 'CONNECT', connect_config: {} }],
-  },
-};
+/**
+ * Only a tunnel hands its objects on, `objects` by the filter that sets them: an object that is handed on is part of the
+ * upstream pool's key, so that each request in clear, with an id of its own, left an idle connection to its origin behind,
+ * for as long as that kept it (measured).
+ */
+function connectRoute(objects: { readonly [filter: string]: readonly JsonObject[] }): JsonObject {
+  const configurations = Object.entries(objects).map(([filter, shared]) => {
+    return [filter, typed(httpStateType, { on_request_headers: shared })] as const;
+  });
+  return {
+    match: { connect_matcher: {} },
+    route: {
+      cluster: clusterNames.inner,
+      timeout: '0s',
+      idle_timeout: idleTimeout,
+      upgrade_configs: [{ upgrade_type: 'CONNECT', connect_config: {} }],
+    },
+    typed_per_filter_config: Object.fromEntries(configurations),
+  };
+}
 
 function methodIsConnect(isConnect: boolean): JsonObject {
   // a request without a method is one that could not be read: it is no CONNECT, and it is logged

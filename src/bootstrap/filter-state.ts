@@ -86,6 +86,11 @@ export function sharedObject(key: string, format: JsonObject, factory = hashable
 
 const shownAuthority = cel(hostWithoutCredentials('request.host')).replace(/%$/, `:${maxShownAuthority}%`);
 
+/** the same object where it is handed on to no hop */
+export function keptHere(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([field]) => field !== 'shared_with_upstream'));
+}
+
 /** The host of this request, for the policy of this leg. */
 export const requestHostObject = ownObject(stateKeys.host, celFormat(cel(normalisedRequestHost)));
 

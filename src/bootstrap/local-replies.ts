@@ -21,12 +21,34 @@ export const addressFormRuleName = 'address-form';
 const refusingRule = String.raw`%CEL(re.extract(response.code_details, 'matched_policy.(.*).$', '\\1'))%`;
 
 const failedStatus = 502;
-/** Envoy says 403, which is for what somebody refused */
+/** Envoy says 403 for these two, which is for what somebody refused (RFC 9110 15.6.2, 15.5.20) */
 const notImplemented = 501;
+export const misdirected = 421;
 
-const anyError: JsonObject = {
-  status_code_filter: { comparison: { op: 'GE', value: { default_value: 400, runtime_key: 'leafgate.unused' } } },
+const anyError: JsonObject = statusIs('GE', 400);
+
+/** Envoy refuses it over HTTP/1.1 by itself; over HTTP/2 a route of ours does */
+const httpsInClear: JsonObject = {
+  or_filter: {
+    filters: [
+      detailsContain('https_url_on_plaintext_connection'),
+      {
+        and_filter: {
+          filters: [
+            statusIs('EQ', misdirected),
+            { header_filter: { header: { name: ':scheme', string_match: { exact: 'https' } } } },
+          ],
+        },
+      },
+    ],
+  },
 };
+
+function statusIs(op: 'GE' | 'EQ', status: number): JsonObject {
+  return {
+    status_code_filter: { comparison: { op, value: { default_value: status, runtime_key: 'leafgate.unused' } } },
+  };
+}
 
 /** the first mapper that fits answers */
 export const localReplies: JsonObject = {
@@ -38,6 +60,7 @@ export const localReplies: JsonObject = {
     reply(gatewayErrorWords.names, detailsContain(`[${namesRuleName}]`), { status: 403 }),
     reply(gatewayErrorWords.policy, detailsContain('rbac_access_denied'), { status: 403, rule: refusingRule }),
     reply(gatewayErrorWords.upgrade, detailsContain('upgrade_failed'), { status: notImplemented }),
+    reply(gatewayErrorWords.tunnel, httpsInClear, { status: misdirected }),
     ...originCauseSigns.map(originReply),
     reply(gatewayErrorWords.other, anyError, {}),
   ],

@@ -24,7 +24,7 @@ const destinationRules: { readonly [rule: string]: string } = {
 /** undefined when nothing went wrong that Envoy knows of: an origin's own 503 is an answer */
 export function explainRequest(line: AccessLogLine): FoundReason | undefined {
   const stop = wasCutByStop(line) ? cutByStop : undefined;
-  return refusal(line) ?? stop ?? originTls(line) ?? byFlags(line) ?? byDetails(line);
+  return refusal(line) ?? stop ?? refusedForm(line) ?? originTls(line) ?? byFlags(line) ?? byDetails(line);
 }
 
 export function outcomeOf(reason: FoundReason | undefined): RecordOutcome {
@@ -119,15 +119,28 @@ function byFlags(line: AccessLogLine): FoundReason | undefined {
   return { code, words: isRefusedConnection ? 'the origin refused the connection' : words };
 }
 
-const unknownUpgrade =
-  'the client asked to change to another protocol than WebSocket, which the gateway does not forward';
+/** what the gateway does not forward, by Envoy's details */
+const notForwarded: { readonly [details: string]: Omit<FoundReason, 'code'> } = {
+  upgrade_failed: {
+    words: 'the client asked to change to another protocol than WebSocket',
+    remedy: 'have a rule relay the host if it must be spoken',
+  },
+  'http1.https_url_on_plaintext_connection': {
+    words: 'an https URL was asked for without a CONNECT: it would have left in clear',
+    remedy: 'use a client that opens a tunnel for https URLs, as nearly all do',
+  },
+};
+
+function refusedForm(line: AccessLogLine): FoundReason | undefined {
+  const found = notForwarded[line.text.details ?? ''];
+  return found === undefined ? undefined : { code: 'client-request', ...found };
+}
 
 /** answers of Envoy's own that carry no flag: a request it could not take */
 function byDetails(line: AccessLogLine): FoundReason | undefined {
   const status = line.number.status ?? 0;
   const details = line.text.details ?? '';
   if (status < 400 || details === 'via_upstream' || details === '') return undefined;
-  if (details === 'upgrade_failed') return { code: 'client-request', words: unknownUpgrade };
   if (/overload/.test(details)) return { code: 'overload', words: 'the gateway has reached a limit' };
   return { code: 'client-request', words: `the gateway could not take the request (${details})` };
 }

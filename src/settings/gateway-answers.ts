@@ -20,6 +20,8 @@ export const gatewayErrorWords = {
   origin: 'origin_failed',
   /** the client asked to change to a protocol that the gateway does not read */
   upgrade: 'upgrade_refused',
+  /** an https URL was asked for without a CONNECT: it would leave in clear */
+  tunnel: 'tunnel_required',
   /** anything else that Envoy answers by itself */
   other: 'egress_error',
 } as const;

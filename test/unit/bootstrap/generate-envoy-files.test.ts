@@ -62,6 +62,16 @@ describe.each([
     }
   });
 
+  it('hands objects on with tunnels only, or each request in clear would leave a connection to its origin behind', () => {
+    const shared = objectsIn(bootstrap).filter(({ value }) => 'shared_with_upstream' in value);
+    expect(shared.filter(({ path }) => path.includes('/http_filters/'))).toEqual([]);
+    const users = objectsIn(bootstrap).filter(
+      ({ value }) => at(value, 'typed_per_filter_config', 'client') !== undefined,
+    );
+    for (const { value } of users) expect(at(value, 'match', 'connect_matcher')).toBeDefined();
+    expect(users.length).toBeGreaterThan(0);
+  });
+
   it('uses ADS for leaves only, and never in a cluster, where it would crash Envoy at start', () => {
     const users = objectsIn(bootstrap).filter(({ value }) => 'ads' in value);
     expect(users.map(({ path }) => path)).toEqual([
