@@ -5,7 +5,9 @@ import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { DnsCaches } from './dns-cache.ts';
 import { extension, type JsonObject } from './json.ts';
 import { bufferBytes, openCircuitBreakers, originConnectTimeout, responseHeaderLimits } from './limits.ts';
+import { credentialSockets } from './origin-credentials.ts';
 import { originRootsReference } from './origin-roots.ts';
+import { upstreamTls } from './upstream-tls.ts';
 
 export const clusterNames = {
   inner: 'inner',
@@ -25,18 +27,18 @@ export const innerListenerName = 'inner';
 const httpOptionsType = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): readonly JsonObject[] {
-  const tls = originTls(originRootsReference(spec.paths));
+  const tls = { transport_socket: originTls(originRootsReference(spec.paths)), ...credentialSockets(spec) };
   return [
     innerCluster(),
     sdsCluster(spec.paths.sdsSocket),
     selfCheckCluster(spec),
     originCluster(clusterNames.originTls, egress, {
       ...httpOptions({ auto_config: bothVersions }, verifiedByName),
-      transport_socket: tls,
+      ...tls,
     }),
     originCluster(clusterNames.originTlsHttp1, egress, {
       ...httpOptions(onlyHttp1, verifiedByName),
-      transport_socket: tls,
+      ...tls,
     }),
     originCluster(clusterNames.originClear, egress, httpOptions(onlyHttp1, verifiedByName)),
     // in clear there is no ALPN: who speaks HTTP/2 in a tunnel, as gRPC does, knows that its origin does
@@ -128,15 +130,6 @@ function selfCheckCluster({ selfCheck }: GatewaySpec): JsonObject {
 
 function originTls(roots: JsonObject): JsonObject {
   return upstreamTls({}, { validation_context_sds_secret_config: roots });
-}
-
-/** TLS 1.3 has to be allowed; no session is kept, so that one origin's session cannot serve another name. */
-function upstreamTls(fields: JsonObject, common: JsonObject): JsonObject {
-  return extension('envoy.transport_sockets.tls', 'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
-    max_session_keys: 0,
-    ...fields,
-    common_tls_context: { tls_params: { tls_maximum_protocol_version: 'TLSv1_3' }, ...common },
-  });
 }
 
 function httpOptions(protocol: JsonObject, more: JsonObject = {}): JsonObject {

@@ -21,6 +21,8 @@ export const stateKeys = {
   actor: 'leafgate.actor',
   /** all URI SANs of that certificate */
   peerUris: 'leafgate.peer_uris',
+  /** name of the client certificate that the origin shall see */
+  credential: 'leafgate.credential',
   /** `<verdict>:<rule>`, which chooses the inner chain */
   rule: 'leafgate.rule',
   /** `true` or not, piece by piece: whether the names of a leg agree */

@@ -9,6 +9,7 @@ import type { Plan } from './http-leg.ts';
 import { innerListener } from './inner-listener.ts';
 import { extension, type JsonObject } from './json.ts';
 import { overloadManager } from './limits.ts';
+import { credentialDocuments } from './origin-credentials.ts';
 import { originRootsDocument } from './origin-roots.ts';
 import { frontDocuments } from './proxy-front.ts';
 import { policyDocument } from './policy-filter.ts';
@@ -28,10 +29,14 @@ export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
       [policyFile, renderJson(policyDocument(spec.policy, spec.dryRun))],
       [resolveFile, renderJson(resolveDocument(spec.resolve))],
       [originRootsFile, renderJson(originRootsDocument(spec.paths))],
-      ...frontDocuments(spec.front, spec.paths).map(([file, document]) => [file, renderJson(document)] as const),
+      ...secretDocuments(spec).map(([file, document]) => [file, renderJson(document)] as const),
     ]),
     bootstrapFile,
   };
+}
+
+function secretDocuments(spec: GatewaySpec): readonly (readonly [string, JsonObject])[] {
+  return [...frontDocuments(spec.front, spec.paths), ...credentialDocuments(spec)];
 }
 
 export function bootstrapDocument(spec: GatewaySpec): JsonObject {

@@ -18,6 +18,7 @@ import { handshakeTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
 import { clearComparison, interceptComparison, namesHttpFilter } from './name-comparison.ts';
 import { tunnelToOwnPort } from './own-listeners.ts';
+import { credentialFilters } from './origin-credentials.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
 
 export const chainNames = {
@@ -43,6 +44,7 @@ export function interceptChain(plan: Plan): JsonObject {
           namesHttpFilter(interceptComparison),
           policyFilter(plan),
           literalGuard(plan.spec),
+          ...credentialFilters(plan.spec),
         ],
         virtualHosts: [
           virtualHost('self-check', domainsOf(plan.spec.selfCheck.host), [routeTo(clusterNames.selfCheck)]),

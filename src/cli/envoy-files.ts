@@ -34,10 +34,9 @@ export function originRoots(
 }
 
 /** @throws origin-ca-is-gateway */
-export function checkOriginCas(given: readonly Certificate[], files: readonly string[], pool: Pool): void {
+export function checkOriginCas(given: readonly Certificate[], file: string, pool: Pool): void {
   const own = ownCertificates(pool);
-  if (given.some((root) => own.has(root.sha256)))
-    throw cliErrors.error('origin-ca-is-gateway', { file: files.join(', ') });
+  if (given.some((root) => own.has(root.sha256))) throw cliErrors.error('origin-ca-is-gateway', { file });
 }
 
 /** an empty file would be no roots at all to Envoy, which refuses it: origins then fail closed, each with its reason */

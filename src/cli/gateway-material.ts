@@ -9,11 +9,14 @@ import {
   frontCertificateSecret,
   frontKeyName,
 } from '../bootstrap/proxy-front.ts';
+import { credentialRootsSecret, credentialSecret } from '../bootstrap/origin-credentials.ts';
 import { LeafgateError } from '../errors.ts';
-import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import type { Pool } from '../pool/pool-types.ts';
+import type { GatewaySpec, OriginCredential } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { examineCredential, examineRoots, type CredentialTerms, type NamedText } from '../x509/examine-credential.ts';
 import { parseCertificateBundle } from '../x509/pem.ts';
+import { checkOriginCas } from './envoy-files.ts';
 import { openCheckedFiles, type CheckedFiles, type NamedPath } from './checked-files.ts';
 
 type MaterialKind = 'front' | 'client-ca' | 'origin-ca' | 'origin-credential';
@@ -36,6 +39,8 @@ export type MaterialRequest = {
   /** `--origin-ca`; absolute */
   readonly originCaFiles: readonly string[];
   readonly clock: Clock;
+  /** undefined while it is not read yet; origins must not be verified with its CAs */
+  readonly pool: () => Pool | undefined;
 };
 
 /** Rejects with everything that is wrong with any of the files. */
@@ -43,8 +48,10 @@ export async function openMaterial({
   spec,
   originCaFiles,
   clock,
+  pool,
 }: MaterialRequest): Promise<readonly OpenedMaterial[]> {
-  const items = [...frontItems(spec), ...originCaFiles.map(originCaItem)];
+  const credentials = spec.originCredentials.flatMap(credentialItems);
+  const items = [...frontItems(spec), ...originCaFiles.map((path) => originCaItem(path, pool)), ...credentials];
   const opened = await Promise.allSettled(items.map((item) => openItem(item, clock)));
   const [first, ...more] = opened.flatMap((result) => (result.status === 'rejected' ? problemsOf(result.reason) : []));
   if (first !== undefined) throw LeafgateError.all([first, ...more]);
@@ -84,13 +91,33 @@ function frontItems({ front }: GatewaySpec): readonly MaterialItem[] {
   return [serving, { kind: 'client-ca', files: [roots], secret: clientRootsSecret, check: checkRoots }];
 }
 
-function originCaItem(path: string): MaterialItem {
+function originCaItem(path: string, pool: MaterialRequest['pool']): MaterialItem {
   return {
     kind: 'origin-ca',
     files: [named('--origin-ca', path)],
     secret: undefined,
-    check: ([file]) => (file === undefined ? [] : parseCertificateBundle(file.text, file.source, 'anywhere')),
+    check: ([file]) => {
+      if (file === undefined) return [];
+      const roots = parseCertificateBundle(file.text, file.source, 'anywhere');
+      const own = pool();
+      if (own !== undefined) checkOriginCas(roots, path, own);
+      return roots;
+    },
   };
+}
+
+function credentialItems(credential: OriginCredential): readonly MaterialItem[] {
+  const setting = `the origin ${credential.name}:`;
+  const kind = 'origin-credential';
+  const shown: MaterialItem = {
+    kind,
+    files: [named(setting, credential.certificateFile), named(setting, credential.keyFile)],
+    secret: credentialSecret(credential),
+    check: checkPair('clientAuth'),
+  };
+  if (credential.caFile === undefined) return [shown];
+  const roots = named(setting, credential.caFile);
+  return [shown, { kind, files: [roots], secret: credentialRootsSecret(credential), check: checkRoots }];
 }
 
 function checkPair(purpose: CredentialTerms['purpose']): MaterialItem['check'] {

@@ -75,7 +75,9 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     parts.log.warn('the limit of open files allows fewer connections', { detail: `${spec.limits.maxConnections}` });
   }
   const system = await readSystemRoots();
-  const material = await openMaterial({ spec, originCaFiles: options.originCaFiles, clock });
+  const known: { pool?: () => Pool } = {};
+  const { originCaFiles } = options;
+  const material = await openMaterial({ spec, originCaFiles, clock, pool: () => known.pool?.() });
   const publish = inTurn((pool: Pool) => publishTrust(pool, { system, given: originCasIn(material), parts }));
   const minting = await startMinting({
     ...parts,
@@ -85,7 +87,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     mayMint: mayMintFor(spec),
     onPool: (pool) => void publish(pool).catch((error: unknown) => reportPublishFailure(error, parts.log)),
   });
-  checkOriginCas(originCasIn(material), options.originCaFiles, minting.pool());
+  known.pool = minting.pool;
+  checkOriginCas(originCasIn(material), originCaFiles.join(', '), minting.pool());
   await publish(minting.pool());
   const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
   closers.add('self-check origin', () => origin.close());

@@ -19,7 +19,7 @@ describe('the certificates of others', () => {
   const open = (originCaFiles: readonly string[], clientCaFile?: string): ReturnType<typeof openMaterial> => {
     const front = { listen: undefined, certificateDir: temp.path, clientCaFile };
     const spec = gatewaySpec(clientCaFile === undefined ? {} : { front });
-    return openMaterial({ spec, originCaFiles, clock: systemClock });
+    return openMaterial({ spec, originCaFiles, clock: systemClock, pool: () => undefined });
   };
   const faultsOf = async (opening: Promise<unknown>): Promise<readonly string[]> => {
     const error = LeafgateError.from(await opening.catch((thrown: unknown) => thrown));
