@@ -47,3 +47,5 @@ export const policyFileErrors = errorSlice({
     exitCode,
   },
 });
+
+export type PolicyFileErrorCode = keyof typeof policyFileErrors.specs;

@@ -2,12 +2,11 @@
 // all problems are found at once. Must not know which keys there are.
 import type { LeafgateError } from '../errors.ts';
 import { nearestWord } from './nearest-word.ts';
-import { policyFileErrors } from './policy-file-errors.ts';
+import { policyFileErrors, type PolicyFileErrorCode } from './policy-file-errors.ts';
 import type { PolicyText } from './policy-text.ts';
 import type { YamlMap, YamlNode } from './policy-yaml.ts';
 
 type Fields = Readonly<Record<string, string | number>>;
-type FileErrorCode = Parameters<typeof policyFileErrors.error>[0];
 
 /** a person mends a screenful at a time; a file of garbage must not make a log of its own */
 const maxShownProblems = 100;
@@ -33,7 +32,7 @@ export class PolicyReader {
     else this.#leftOut += 1;
   }
 
-  problem(code: FileErrorCode, at: number, fields: Fields): void {
+  problem(code: PolicyFileErrorCode, at: number, fields: Fields): void {
     this.keep(policyFileErrors.error(code, { at: this.#text.placeOf(at), ...fields }));
   }
 
