@@ -51,12 +51,18 @@ export const cliErrors = errorSlice({
   },
   'mint-choice-missing': {
     message: 'nothing says which names may be minted',
-    remedy: 'give --allow HOST (repeat it for more; *.example.com for all below), or --allow-any for every name',
+    remedy:
+      'give --policy FILE, or --allow HOST (repeat it for more; *.example.com for all below), or --allow-any for every name',
     exitCode: exitCodes.usage,
   },
   'mint-choice-twice': {
-    message: '--allow and --allow-any exclude each other',
+    message: '{chosen} exclude each other',
     remedy: 'give one of them',
+    exitCode: exitCodes.usage,
+  },
+  'policy-choice-twice': {
+    message: '--policy and {others} exclude each other',
+    remedy: 'write the rules into the policy file, or leave --policy out',
     exitCode: exitCodes.usage,
   },
   'open-files-too-few': {

@@ -21,6 +21,8 @@ export type GatewayFolder = {
   /** the files that clients use: a path here stays the same for as long as the state folder lives */
   readonly trustDir: string;
   readonly accessLog: string;
+  /** the rules that decide now, as a policy file */
+  readonly policyInForce: string;
   /** removes the sockets' folder where that is a temporary one */
   readonly removeTemporary: () => void;
 };
@@ -48,6 +50,7 @@ export function makeGatewayFolder(dir: string): GatewayFolder {
     selfCheckSocket: join(socketDir, longestSocketName),
     selfCheckCaFile: join(dir, 'self-check-ca.pem'),
     accessLog: join(dir, 'access.json'),
+    policyInForce: join(dir, 'policy-in-force.json'),
     removeTemporary: () => {
       if (isTooLong) rmSync(socketDir, { recursive: true, force: true });
     },

@@ -13,11 +13,13 @@ import { flagOf, type TextSetting } from '../settings/setting-types.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { readFrontOptions, type FrontOptions } from './front-options.ts';
 import { parseHealthTarget } from './health-target.ts';
+import { readGatewayPolicy, type PolicyChoice } from './policy-choice.ts';
 import { createProblems } from './problems.ts';
 
 export type GatewayOptions = {
   readonly listen: ListenAddress;
   readonly front: FrontOptions | undefined;
+  readonly policy: PolicyChoice;
   readonly allowFrom: readonly Cidr[];
   readonly resolve: readonly ResolveOverride[];
   readonly allowDestinations: readonly Cidr[];
@@ -42,6 +44,7 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
   const quantities = attempt(() => readQuantities(source));
   const options = {
     front: readFrontOptions(source, problems),
+    policy: readGatewayPolicy(source, problems),
     allowFrom: each(textSettings.allowFrom, ({ text, setting }) => parseCidrSetting(text, setting)),
     resolve: each(textSettings.resolve, ({ text, setting }) => parseResolveOverride(text, setting)),
     allowDestinations: each(textSettings.allowDestination, ({ text, setting }) => parseCidrSetting(text, setting)),

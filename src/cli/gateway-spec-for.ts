@@ -3,7 +3,7 @@ import type { Cidr, IpAddress } from '../names/name-types.ts';
 import { networkInterfaces } from 'node:os';
 import { isUnspecified, parseIpAddress } from '../names/ip-address.ts';
 import { parseCidr } from '../names/cidr.ts';
-import { policyAllowingAny } from '../policy/allow-list.ts';
+import type { PolicyFile } from '../settings/policy-file.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import { connectionsWithin, openFilesLimit } from './open-files.ts';
@@ -13,15 +13,20 @@ import type { GatewayOptions } from './gateway-options.ts';
 /** Where the gateway really listens: the ports of the options may be 0. */
 export type BoundListeners = { readonly listen: ListenAddress; readonly front: ListenAddress | undefined };
 
-export function gatewaySpecFor(options: GatewayOptions, bound: BoundListeners, folder: GatewayFolder): GatewaySpec {
+export function gatewaySpecFor(
+  options: GatewayOptions,
+  bound: BoundListeners,
+  folder: GatewayFolder,
+  { policy, dryRun, origins }: PolicyFile,
+): GatewaySpec {
   const { listen } = bound;
   const isEverywhere = [listen, bound.front].some((at) => at !== undefined && isUnspecified(at.address));
   return {
     listen,
     ownAddresses: isEverywhere ? machineAddresses() : [],
     allowFrom: withOwnMachine(options),
-    policy: policyAllowingAny(),
-    dryRun: undefined,
+    policy,
+    dryRun,
     resolve: options.resolve,
     allowDestinations: options.allowDestinations,
     dnsServers: [],
@@ -40,7 +45,7 @@ export function gatewaySpecFor(options: GatewayOptions, bound: BoundListeners, f
     selfCheck: { host: selfCheckHost, socketPath: folder.selfCheckSocket, caFile: folder.selfCheckCaFile },
     front: options.front === undefined ? undefined : { ...options.front, listen: bound.front },
     transparent: undefined,
-    originCredentials: [],
+    originCredentials: origins,
   };
 }
 

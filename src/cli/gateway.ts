@@ -7,13 +7,9 @@ import type { Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
 import type { Pool } from '../pool/pool-types.ts';
-import { createPolicyJudge } from '../policy/policy-judge.ts';
 import type { TrustFiles } from '../projection/trust-files.ts';
 import { trustFilePaths, writeTrustFiles } from '../projection/trust-files.ts';
 import { readSystemRoots, type SystemRoots } from '../projection/system-roots.ts';
-import type { GatewaySpec } from '../settings/gateway-spec.ts';
-import { noSniHost, selfCheckHost } from '../settings/gateway-spec.ts';
-import type { MinterParts } from '../mint/create-minter.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -21,11 +17,14 @@ import { checkOriginCas, originRoots, writeEnvoyFiles, writeOriginRoots } from '
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { gatewaySpecFor } from './gateway-spec-for.ts';
-import { policyInForce, type PolicyInForce } from './policy-in-force.ts';
+import { enforcePolicy } from './enforce-policy.ts';
 import { inTurn } from './in-turn.ts';
 import { followMaterial } from './follow-material.ts';
 import { bindListeners, checkFront, frontFacts } from './gateway-front.ts';
 import { openMaterial, originCasIn } from './gateway-material.ts';
+import { createLivePolicy } from './live-policy.ts';
+import type { PolicyInForce } from './policy-in-force.ts';
+import { loadPolicy } from './policy-source.ts';
 import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
 import type { FrontFacts } from './up-output.ts';
 import { startMinting, type Minting } from './minting.ts';
@@ -70,10 +69,12 @@ export type Gateway = {
 /** Resolves when the self-check has shown both halves of the pair. Whatever it started is in `closers`, also when it throws. */
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const { options, folder, clock, closers } = parts;
-  const spec = gatewaySpecFor(options, await bindListeners(options), folder);
+  const loaded = await loadPolicy(options.policy);
+  const spec = gatewaySpecFor(options, await bindListeners(options), folder, loaded.file);
   if (spec.limits.maxConnections < options.quantities.maxConnections) {
     parts.log.warn('the limit of open files allows fewer connections', { detail: `${spec.limits.maxConnections}` });
   }
+  const live = createLivePolicy(loaded, parts);
   const system = await readSystemRoots();
   const known: { pool?: () => Pool } = {};
   const { originCaFiles } = options;
@@ -84,7 +85,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     socketPath: folder.sdsSocket,
     quantities: options.quantities,
     allowEd25519: options.allowEd25519,
-    mayMint: mayMintFor(spec),
+    mayMint: live.mayMint,
     onPool: (pool) => void publish(pool).catch((error: unknown) => reportPublishFailure(error, parts.log)),
   });
   known.pool = minting.pool;
@@ -96,17 +97,17 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: await writeEnvoyFiles(spec) });
   const { admin } = envoy;
   await checkFront(spec, { admin, clock, material });
+  await enforcePolicy({ ...parts, loaded, live, spec, admin, server: minting.server });
   const publishOriginRoots = (): Promise<void> => publish(minting.pool());
   const followed = followMaterial({ ...parts, material, admin, reloadDir: folder.reloadDir, publishOriginRoots });
   const losses = watchRecordLosses({ ...parts, admin, accessLog: spec.paths.accessLog, linesRead });
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
-  const policy = policyInForce(spec.policy, 'built in', clock.now());
   return {
     ...{ proxyUrl, front: frontFacts(spec, material), trust, minting, envoyPid: envoy.pid },
-    policy: () => policy,
-    readiness: () => withReasons(minting.readiness(), [...losses.reasons(), ...followed.troubles()]),
+    policy: live.inForce,
+    readiness: () => withReasons(minting.readiness(), [...live.reasons(), ...losses.reasons(), ...followed.troubles()]),
     failed: failureOf(envoy),
   };
 }
@@ -114,16 +115,6 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 /** lost records and refused files do not make a gateway unfit for work, but whoever asks is told */
 function withReasons({ isOk, reasons }: Health, more: readonly string[]): Health {
   return { isOk, reasons: [...reasons, ...more] };
-}
-
-/** The names that no policy may keep from being minted: what a client without SNI gets, and the self-check's own. */
-function mayMintFor(spec: GatewaySpec): MinterParts['mayMint'] {
-  const judge = createPolicyJudge(spec.policy);
-  const always: ReadonlySet<string> = new Set([noSniHost, selfCheckHost]);
-  return (name) => {
-    if (name.kind === 'dns' && always.has(name.host)) return { allowed: true, rule: 'always' };
-    return judge.mayIntercept(name);
-  };
 }
 
 type TrustMaterial = {

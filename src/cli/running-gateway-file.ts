@@ -16,6 +16,8 @@ export type RunningGatewayNote = {
   readonly healthAddress: string;
   readonly adminSocket: string;
   readonly sdsSocket: string;
+  /** the rules that decide now */
+  readonly policyInForce: string;
 };
 
 const noteSchema = z.object({
@@ -27,6 +29,7 @@ const noteSchema = z.object({
   healthAddress: z.string(),
   adminSocket: z.string(),
   sdsSocket: z.string(),
+  policyInForce: z.string(),
 });
 
 export async function writeGatewayNote(state: StateFolder, note: RunningGatewayNote): Promise<void> {

@@ -58,7 +58,7 @@ type UpSession = {
 
 async function runUntilSignal({ state, options, context, log, output, signal }: UpSession): Promise<StopCause> {
   const folder = makeGatewayFolder(state.gatewayDir);
-  const { adminSocket, sdsSocket } = folder;
+  const { adminSocket, sdsSocket, policyInForce } = folder;
   await withGateway(
     {
       options,
@@ -73,7 +73,7 @@ async function runUntilSignal({ state, options, context, log, output, signal }: 
     },
     async (gateway, ended, healthAddress) => {
       const { proxyUrl, trust } = gateway;
-      const places = { healthAddress, adminSocket, sdsSocket };
+      const places = { healthAddress, adminSocket, sdsSocket, policyInForce };
       await writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust, ...places });
       output.ready(readyFacts(gateway, state, context));
       await Promise.race([signal, ended]);

@@ -2,12 +2,8 @@
 // what may be minted.
 import { createMetrics, type Metrics } from '../observe/create-metrics.ts';
 import { startHealthServer, type Health, type HealthListen } from '../observe/health-server.ts';
-import { policyAllowingAny, policyAllowingOnly } from '../policy/allow-list.ts';
-import type { Policy } from '../policy/policy-types.ts';
-import { createPolicyJudge } from '../policy/policy-judge.ts';
 import { LeafgateError } from '../errors.ts';
 import { parseListenTarget } from '../settings/parse-listen.ts';
-import { parseHostPatternSetting } from '../settings/parse-targets.ts';
 import {
   givenTexts,
   isSwitchedOn,
@@ -20,21 +16,22 @@ import { cliErrors } from './cli-errors.ts';
 import { createClosers, type Closers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
 import { parseHealthTarget } from './health-target.ts';
-import { createProblems, type Problems } from './problems.ts';
+import { createLivePolicy } from './live-policy.ts';
+import { readMintingPolicy, type PolicyChoice } from './policy-choice.ts';
+import { followPolicy, loadPolicy } from './policy-source.ts';
+import { createProblems } from './problems.ts';
+import type { PolicyFile } from '../settings/policy-file.ts';
 import { signalHeard } from './stop-signals.ts';
 import { startMinting } from './minting.ts';
 
 export type SdsValues = {
   readonly pool: string;
   readonly listen: string;
-  readonly allow?: readonly string[];
-  readonly allowAny?: boolean;
 };
 
 export async function serveSds(values: SdsValues, source: SettingSource, context: CommandContext): Promise<void> {
   const options = readSdsOptions(values, source);
   const { io } = context;
-  const judge = createPolicyJudge(options.policy);
   const log = context.createLog(options.json);
   const closers = createClosers();
   const metrics = createMetrics();
@@ -42,15 +39,26 @@ export async function serveSds(values: SdsValues, source: SettingSource, context
   const signals = signalHeard(io);
   let isStopping = false;
   try {
+    const loaded = await loadPolicy(options.policy);
+    const live = createLivePolicy(loaded, { metrics, clock: io.clock });
     const minting = await startMinting({
       ...options,
       poolFile: values.pool,
-      mayMint: (name) => judge.mayIntercept(name),
+      mayMint: live.mayMint,
       clock: io.clock,
       ...{ log, metrics, closers },
       onPool: () => undefined,
     });
-    const ready = (): Health => (isStopping ? { isOk: false, reasons: ['stopping'] } : minting.readiness());
+    const apply = (file: PolicyFile): Promise<void> => {
+      live.take(file);
+      minting.server.reviewHeldNames();
+      return Promise.resolve();
+    };
+    followPolicy({ loaded, live, apply, clock: io.clock, log, metrics, closers });
+    const ready = (): Health => {
+      const { isOk, reasons } = minting.readiness();
+      return isStopping ? { isOk: false, reasons: ['stopping'] } : { isOk, reasons: [...reasons, ...live.reasons()] };
+    };
     if (options.metrics !== undefined) await serveHealth(options.metrics, { metrics, ready, closers });
     log.info('SDS server is ready', { path: options.socketPath, caId: minting.pool().active.id });
     log.info('stopping', { signal: await signals.first });
@@ -70,7 +78,7 @@ async function serveHealth(listen: HealthListen, { metrics, ready, closers }: He
 }
 
 type SdsOptions = {
-  readonly policy: Policy;
+  readonly policy: PolicyChoice;
   readonly socketPath: string;
   readonly quantities: Quantities;
   readonly allowEd25519: boolean;
@@ -82,7 +90,7 @@ type SdsOptions = {
 function readSdsOptions(values: SdsValues, source: SettingSource): SdsOptions {
   const problems = createProblems();
   const { attempt } = problems;
-  const policy = chosenPolicy(values, problems);
+  const policy = readMintingPolicy(source, problems);
   const target = attempt(() => parseSocketPath(values.listen));
   const quantities = attempt(() => readQuantities(source));
   const metrics = givenTexts(textSettings.metrics, source)
@@ -99,16 +107,4 @@ function parseSocketPath(text: string): string {
   const target = parseListenTarget(text);
   if (target.kind !== 'unix') throw cliErrors.error('sds-listen-not-a-socket', { value: text });
   return target.path;
-}
-
-/** Keeps mint-choice-missing, mint-choice-twice and each malformed pattern as problems. */
-function chosenPolicy({ allow = [], allowAny = false }: SdsValues, { attempt }: Problems): Policy {
-  if (allowAny && allow.length === 0) return policyAllowingAny();
-  if (allowAny) attempt(() => fail('mint-choice-twice'));
-  if (allow.length === 0) attempt(() => fail('mint-choice-missing'));
-  return policyAllowingOnly(allow.flatMap((text) => attempt(() => [parseHostPatternSetting(text)]) ?? []));
-}
-
-function fail(code: 'mint-choice-twice' | 'mint-choice-missing'): never {
-  throw cliErrors.error(code);
 }

@@ -41,7 +41,8 @@ export function createMetrics(options: CreateMetricsOptions = {}): Metrics {
       const key = JSON.stringify([name, labels]);
       const growth = total - (totals.get(key) ?? 0);
       totals.set(key, total);
-      if (growth > 0) counter(made, name).inc(labelValues(labels), growth);
+      // at 0 too: what never happened is worth seeing
+      if (growth >= 0) counter(made, name).inc(labelValues(labels), growth);
     },
     set: (name, value, ...[labels]) => gauge(made, name).set(labelValues(labels), value),
     observe: (name, value, ...[labels]) => histogram(made, name).observe(labelValues(labels), value),
@@ -98,6 +99,8 @@ function labelValues(labels: object | undefined): LabelValues {
 function labelCombinations(labels: MetricSpec['labels']): readonly LabelValues[] {
   let combinations: readonly LabelValues[] = [{}];
   for (const [label, values] of Object.entries(labels)) {
+    // an open label has its values from whoever sets them
+    if ('open' in values) return [];
     combinations = combinations.flatMap((known) => values.map((value) => ({ ...known, [label]: value })));
   }
   return combinations;

@@ -7,7 +7,7 @@ export function metricsMarkdown(): string {
     '# Metrics',
     '',
     'Served as `/metrics` by `leafgate up` and `leafgate sds`. Every label value is present from the start, at 0. No label',
-    'holds a name that a client could choose; the access record has those.',
+    'holds a name that a client could choose; the access record has those. `rule` has what the policy file calls its rules.',
     '',
     '| metric | kind | labels | what it tells |',
     '|---|---|---|---|',
@@ -20,6 +20,8 @@ export function metricsMarkdown(): string {
 }
 
 function row(name: string, spec: MetricSpec): string {
-  const labels = Object.entries(spec.labels).map(([label, values]) => `\`${label}\`: ${values.join(', ')}`);
+  const labels = Object.entries(spec.labels).map(([label, values]) => {
+    return `\`${label}\`: ${'open' in values ? values.open : values.join(', ')}`;
+  });
   return `| \`${name}\` | ${spec.kind} | ${labels.join('; ')} | ${spec.help} |`;
 }

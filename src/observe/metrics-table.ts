@@ -5,10 +5,13 @@ export type MetricSpec = {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   /** label name -> all its values */
-  readonly labels: { readonly [label: string]: readonly string[] };
+  readonly labels: { readonly [label: string]: LabelValues };
   /** histograms only; upper bounds in the metric's unit */
   readonly buckets?: readonly number[];
 };
+
+/** `open`: whose values they are, where an operator writes them; never a client */
+type LabelValues = readonly string[] | { readonly open: string };
 
 /** from a warm cache (tens of microseconds) to the answer deadline (2 s) and above */
 const waitBuckets = [0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 2, 5];
@@ -16,6 +19,9 @@ const waitBuckets = [0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 2,
 const yesNo = ['yes', 'no'] as const;
 const nameRefusals = ['empty', 'too-long', 'bad-label', 'bad-character', 'wildcard', 'not-an-address'] as const;
 const verdicts = ['intercept', 'relay', 'tcp', 'deny'] as const;
+
+const ruleLabel = { open: '`<verdict>:<rule>` of each rule of the policy, and of its default' } as const;
+const legs = ['proxy', 'tunnel'] as const;
 
 export const metricsTable = {
   leafgate_leaves_minted_total: { kind: 'counter', help: 'leaves minted', labels: {} },
@@ -78,6 +84,23 @@ export const metricsTable = {
     help: 'when the signing chain expires, seconds since 1970; 0 without a signer',
     labels: {},
   },
+  leafgate_policy_reloads_total: { kind: 'counter', help: 'changed policy files', labels: { taken: yesNo } },
+  leafgate_policy_is_current: {
+    kind: 'gauge',
+    help: '1 while the policy that decides is the one that was written, 0 while an earlier one does',
+    labels: {},
+  },
+  leafgate_policy_rules: { kind: 'gauge', help: 'rules that decide now', labels: {} },
+  leafgate_policy_decisions_total: {
+    kind: 'counter',
+    help: 'decisions of each rule: about what was asked of the proxy, and about requests inside tunnels',
+    labels: { rule: ruleLabel, leg: legs },
+  },
+  leafgate_policy_dry_run_decisions_total: {
+    kind: 'counter',
+    help: 'what dry-run rules would have decided',
+    labels: { rule: ruleLabel, leg: legs },
+  },
   leafgate_self_checks_total: {
     kind: 'counter',
     help: 'self-checks through the running gateway, by half of the pair and outcome',
@@ -114,7 +137,7 @@ export type HistogramName = NameOf<'histogram'>;
 type LabelsOf<Name extends MetricName> = {
   readonly [
     Label in keyof MetricsTable[Name]['labels']
-  ]: MetricsTable[Name]['labels'][Label] extends readonly (infer Value)[] ? Value : never;
+  ]: MetricsTable[Name]['labels'][Label] extends readonly (infer Value)[] ? Value : string;
 };
 
 /** no argument for a metric without labels */

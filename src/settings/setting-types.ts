@@ -2,7 +2,7 @@
 // or checked against them.
 import type { QuantityUnit } from './quantities.ts';
 
-type SettingGroup = 'listening' | 'destinations' | 'minting' | 'limits' | 'files' | 'output';
+type SettingGroup = 'listening' | 'policy' | 'destinations' | 'minting' | 'limits' | 'files' | 'output';
 
 /** a command that takes the setting */
 export type SettingCommand = 'up' | 'run' | 'sds' | 'probe' | 'status' | 'doctor';

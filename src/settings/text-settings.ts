@@ -42,6 +42,41 @@ export const textSettings = {
     placeholder: 'CIDR',
     reason: 'networks that may connect; everyone else is closed at once',
   }),
+  policy: text({
+    name: 'policy',
+    group: 'policy',
+    commands: ['up', 'run', 'sds'],
+    placeholder: 'FILE',
+    reason: 'rules that decide what is intercepted, relayed or refused; followed, see docs/policy.md',
+  }),
+  allow: repeatable({
+    name: 'allow',
+    group: 'policy',
+    commands: ['up', 'run', 'sds'],
+    placeholder: 'HOST[:PORT]',
+    reason: 'is intercepted, or *.suffix for all below; what no flag names is then denied (for sds: may be minted)',
+  }),
+  deny: repeatable({
+    name: 'deny',
+    group: 'policy',
+    commands: gateway,
+    placeholder: 'HOST[:PORT]',
+    reason: 'is refused',
+  }),
+  relay: repeatable({
+    name: 'relay',
+    group: 'policy',
+    commands: gateway,
+    placeholder: 'HOST[:PORT]',
+    reason: 'has its TLS forwarded unread, for clients that pin certificates or bring their own',
+  }),
+  tcp: repeatable({
+    name: 'tcp',
+    group: 'policy',
+    commands: gateway,
+    placeholder: 'HOST[:PORT]',
+    reason: 'has anything forwarded unread, whatever the first bytes are',
+  }),
   resolve: repeatable({
     name: 'resolve',
     group: 'destinations',
@@ -90,6 +125,7 @@ export const textSettings = {
 export const switchSettings = {
   json: toggle({ name: 'json', group: 'output', commands: everywhere, reason: 'one JSON object a line on stdout' }),
   verbose: toggle({ name: 'verbose', group: 'output', commands: everywhere, reason: 'debug lines and stack traces' }),
+  allowAny: toggle({ name: 'allow-any', group: 'policy', commands: ['sds'], reason: 'every name may be minted' }),
   allowEd25519: toggle({
     name: 'allow-ed25519',
     group: 'minting',

@@ -81,6 +81,33 @@ describeWithTools('leafgate sds', ['envoy-1.40.0'], ({ 'envoy-1.40.0': binary })
     expect(await sds.metric('leafgate_pool_reloads_total{taken="no"}')).toBe(1);
   });
 
+  test('follows a policy file: takes back what no rule may intercept, and mints what one may', async () => {
+    const folder = newFolder();
+    const { file: poolFile, ca } = writePool(folder.file('pool.json'));
+    const policyFile = folder.file('policy.yaml');
+    const write = (host: string): void => {
+      writeFileSync(
+        policyFile,
+        `default: deny\nrules: [{name: a, hosts: [${host}], ports: [443], verdict: intercept}]`,
+      );
+    };
+    write('one.test');
+    const sds = await startSdsCommand({ folder, poolFile, choice: ['--policy', policyFile] });
+    running.push(sds);
+    const { port } = await startEnvoy(sds);
+    const kindFor = async (name: string): Promise<string> => (await tlsHandshake({ port, name, ca })).kind;
+    expect([await kindFor('one.test'), await kindFor('two.test')]).toEqual(['done', 'failed']);
+    write('two.test');
+    await waitFor('the refusal', async () => (await kindFor('one.test')) === 'failed');
+    await waitFor('the leaf', async () => (await kindFor('two.test')) === 'done');
+    // what a client without a name gets
+    expect(await kindFor('no-sni.leafgate.invalid')).toBe('done');
+    writeFileSync(policyFile, 'default: intercept\nrules: {}');
+    await sds.process.waitForOutput(/policy refused/);
+    expect(await kindFor('one.test')).toBe('failed');
+    expect(await sds.metric('leafgate_policy_is_current')).toBe(0);
+  });
+
   test('ends with exit code 0 and removes its socket when it is told to, streams open or not', async () => {
     const folder = newFolder();
     const { file: poolFile, ca } = writePool(folder.file('pool.json'));

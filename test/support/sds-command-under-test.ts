@@ -21,12 +21,21 @@ export type SdsCommandUnderTest = {
   kill(): Promise<ExitInfo>;
 };
 
-export type SdsCommandOptions = { readonly folder: TempFolder; readonly poolFile: string };
+export type SdsCommandOptions = {
+  readonly folder: TempFolder;
+  readonly poolFile: string;
+  /** what may be minted; default: everything */
+  readonly choice?: readonly string[];
+};
 
-export async function startSdsCommand({ folder, poolFile }: SdsCommandOptions): Promise<SdsCommandUnderTest> {
+export async function startSdsCommand({
+  folder,
+  poolFile,
+  choice = ['--allow-any'],
+}: SdsCommandOptions): Promise<SdsCommandUnderTest> {
   const socket = folder.file('sds.sock');
   const metrics = folder.file('metrics.sock');
-  const args = ['sds', '--pool', poolFile, '--listen', `unix:${socket}`, '--allow-any', '--metrics', `unix:${metrics}`];
+  const args = ['sds', '--pool', poolFile, '--listen', `unix:${socket}`, ...choice, '--metrics', `unix:${metrics}`];
   const child = startProcess(process.execPath, [mainScript, ...args], { env: scrubbedEnvironment(folder.path) });
   await child.waitForOutput(/SDS server is ready/, 30_000);
   return {
