@@ -1,5 +1,5 @@
-// Puts a changed policy in force in a running gateway: Envoy's file first, then the minter, then a look at whether Envoy
-// took it, since Envoy answers a file that it cannot use with a counter and nothing else.
+// Puts a changed policy in force in a running gateway: Envoy's file is written, and the policy counts once Envoy is seen to
+// hold it, since Envoy answers a file that it cannot use with a counter and nothing else.
 import { join } from 'node:path';
 import { seconds, type Timer } from '../clock.ts';
 import { policyDocument, policyFilterName } from '../bootstrap/policy-filter.ts';
@@ -93,20 +93,29 @@ async function writePolicyInForce(path: string, file: PolicyFile): Promise<void>
 type Enforcement =
   { readonly kind: FilterOutcome; readonly version: string } | { readonly kind: 'unwritten'; readonly detail: string };
 
+/** A client that a rule lets in must find its leaf, and one that none does must not get in: the minter gives first, takes last. */
 async function enforceOnce(file: PolicyFile, parts: EnforceParts): Promise<Enforcement> {
-  const { live, admin, clock, server } = parts;
+  const { live, admin, clock, server, log } = parts;
   const document = policyDocument(file.policy, file.dryRun);
   const before = await readFilterState(admin, policyFilterName).catch(() => undefined);
+  live.prepare(file);
   try {
     await replaceFile(join(parts.renderedDir, policyFileName), renderJson(document), 0o600);
-    await writePolicyInForce(parts.inForceFile, file);
   } catch (thrown) {
+    live.withdraw();
     return { kind: 'unwritten', detail: systemReason(thrown) };
   }
-  live.take(file);
-  server.reviewHeldNames();
   const waited = { version: document.version_info, refusalsBefore: before?.refusals ?? 0, deadline: takenWithin };
-  return { kind: await filterOutcome({ admin, clock, filter: policyFilterName, ...waited }), version: waited.version };
+  const kind = await filterOutcome({ admin, clock, filter: policyFilterName, ...waited });
+  if (kind === 'refused') live.withdraw();
+  if (kind === 'taken') {
+    live.take(file);
+    server.reviewHeldNames();
+    await writePolicyInForce(parts.inForceFile, file).catch((thrown: unknown) => {
+      log.warn('`leafgate policy` shows an earlier policy', { path: parts.inForceFile, detail: systemReason(thrown) });
+    });
+  }
+  return { kind, version: waited.version };
 }
 
 /** What is tried again and fails alike is told once. */

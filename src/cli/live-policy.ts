@@ -1,7 +1,7 @@
 // The policy in force: what the minter asks, what readyz and the metrics say of it. A policy changes as a whole and at
 // once. Must not know where it comes from, nor Envoy.
 import type { MinterParts } from '../mint/create-minter.ts';
-import { createPolicyJudge } from '../policy/policy-judge.ts';
+import { createPolicyJudge, type PolicyJudge } from '../policy/policy-judge.ts';
 import { noSniHost, selfCheckHost } from '../settings/gateway-spec.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
 import { policyInForce, type PolicyInForce } from './policy-in-force.ts';
@@ -19,8 +19,12 @@ export interface LivePolicy {
   readonly mayMint: MinterParts['mayMint'];
   /** for readyz: what keeps the policy in force from being the one that was written; empty when nothing does */
   reasons(): readonly string[];
+  /** these rules are about to be in force: what they let be intercepted may be minted already, since Envoy asks at once */
+  prepare(file: PolicyFile): void;
   /** these rules are in force from now on */
   take(file: PolicyFile): void;
+  /** what was prepared does not come into force */
+  withdraw(): void;
   trouble(kind: TroubleKind, reason: string | undefined): void;
 }
 
@@ -33,6 +37,7 @@ export function createLivePolicy(
 ): LivePolicy {
   let file = first;
   let judge = createPolicyJudge(first.policy);
+  let prepared: PolicyJudge | undefined;
   let since = clock.now();
   const troubles = new Map<TroubleKind, string>();
   const report = (): void => {
@@ -45,12 +50,20 @@ export function createLivePolicy(
     inForce: () => policyInForce(file.policy, source, since),
     mayMint: (name) => {
       if (name.kind === 'dns' && alwaysMinted.has(name.host)) return { allowed: true, rule: 'always' };
-      return judge.mayIntercept(name);
+      const next = prepared?.mayIntercept(name);
+      return next?.allowed === true ? next : judge.mayIntercept(name);
     },
     reasons: () => [...troubles.values()],
+    prepare: (coming) => {
+      prepared = createPolicyJudge(coming.policy);
+    },
+    withdraw: () => {
+      prepared = undefined;
+    },
     take: (taken) => {
       file = taken;
       judge = createPolicyJudge(taken.policy);
+      prepared = undefined;
       since = clock.now();
       report();
     },

@@ -71,7 +71,7 @@ export function followPolicy({ loaded, live, apply, clock, log, metrics, closers
 }
 
 /** One line for what is wrong with a file: the first problem, and how many more there are. */
-export function problemsText(problems: readonly LeafgateError[]): string {
+function problemsText(problems: readonly LeafgateError[]): string {
   const [first, ...more] = problems;
   return `${first?.message ?? 'unknown'}${more.length === 0 ? '' : ` (and ${more.length} more)`}`;
 }

@@ -26,14 +26,14 @@ const neededKeys = [
   ['verdict', `state one of ${verdicts.join(', ')}`],
 ] as const;
 
-export const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 /** decisions that no rule of a person takes show as these */
 export const reservedRuleNames: ReadonlySet<string> = new Set([defaultRuleName, 'self-check', 'always']);
 
 /** each is a label value of a metric, and an action in Envoy */
-export const maxRules = 10_000;
+const maxRules = 10_000;
 /** hosts of all rules together: Envoy holds them in one tree, flat in cost (measured up to 10,000) */
-export const maxHosts = 50_000;
+const maxHosts = 50_000;
 const maxPorts = 64;
 const maxActors = 1_000;
 const maxPort = 65_535;

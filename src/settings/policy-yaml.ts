@@ -8,9 +8,9 @@ import { policyFileErrors } from './policy-file-errors.ts';
 import type { PolicyText } from './policy-text.ts';
 
 export type YamlMap = { readonly kind: 'map'; readonly entries: readonly YamlEntry[]; readonly at: number };
-export type YamlList = { readonly kind: 'list'; readonly items: readonly YamlNode[]; readonly at: number };
+type YamlList = { readonly kind: 'list'; readonly items: readonly YamlNode[]; readonly at: number };
 /** `shown` is the value as it is written */
-export type YamlValue = {
+type YamlValue = {
   readonly kind: 'value';
   readonly value: string | number | boolean | null;
   readonly shown: string;

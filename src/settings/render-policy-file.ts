@@ -41,6 +41,6 @@ function renderedPolicy({ rules, defaultVerdict }: Policy): object {
 }
 
 /** `example.com`, `*.example.com`, `192.0.2.1` or `192.0.2.0/24` */
-export function targetText(target: RuleTarget): string {
+function targetText(target: RuleTarget): string {
   return target.kind === 'cidr' ? cidrText(target.cidr) : hostPatternText(target.pattern);
 }

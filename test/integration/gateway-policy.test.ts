@@ -154,6 +154,7 @@ describeWithTools('a gateway with a policy file', ['envoy-1.40.0'], ({ 'envoy-1.
     await inForce(policyText().replace('verdict: intercept', 'verdict: relay'));
     await waitFor('the removal', async () => (await metric('leafgate_sds_answers_total{kind="removal"}')) > removed);
     expect(await metric('leafgate_sds_live_names')).toBe(before - 1);
+    // the leaf is there as soon as Envoy lets a client in
     await inForce(policyText());
     const again = await session('a.test');
     expect(await again.get('/')).toMatchObject({ status: 200 });

@@ -91,7 +91,7 @@ test('the minter and Envoy’s file change together, held names are reviewed, an
   writeFileSync(policyPath(), 'default: intercept');
   await passUntil('the policy', () => lines.includes('policy in force'));
   expect(mayMint('a.test')).toBe(true);
-  expect(reviews).toBe(1);
+  expect([reviews, live.inForce().default]).toEqual([1, 'intercept']);
   expect(live.reasons()).toEqual([]);
   expect(readFileSync(folder.file('gateway/policy-in-force.json'), 'utf8')).toContain('"default": "intercept"');
 });
@@ -100,6 +100,7 @@ test('an Envoy that refuses the file is an error and a reason, until it takes a 
   envoy = 'refuses';
   writeFileSync(policyPath(), 'default: intercept');
   await passUntil('the refusal', () => lines.includes('Envoy refused the policy'));
+  expect([mayMint('a.test'), live.inForce().default, reviews]).toEqual([false, 'deny', 0]);
   expect(live.reasons()).toEqual([expect.stringMatching(/^Envoy refused the policy/)]);
   envoy = 'takes';
   writeFileSync(policyPath(), 'default: relay');
@@ -112,6 +113,8 @@ test('an Envoy that does not see the file is told of once, and asked again until
   writeFileSync(policyPath(), 'default: intercept');
   await passUntil('the word', () => live.reasons().length > 0);
   expect(live.reasons()).toEqual([expect.stringMatching(/^Envoy has not taken the policy/)]);
+  // Envoy may take it at any moment, and then asks for what it may intercept
+  expect([mayMint('a.test'), live.inForce().default]).toEqual([true, 'deny']);
   const told = lines;
   for (let second = 0; second < 20; second += 1) {
     clock.advance(1000);
