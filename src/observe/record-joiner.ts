@@ -9,7 +9,7 @@ import { explainClientTls } from './explain-client-tls.ts';
 import { explainRequest } from './explain-request.ts';
 import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 import { createSeenLeaves, type SeenLeaves } from './seen-leaves.ts';
-import { createTunnelTable, type TunnelLimits, type TunnelTable } from './tunnel-table.ts';
+import { createTunnelTable, type Tunnel, type TunnelLimits, type TunnelTable } from './tunnel-table.ts';
 
 export type RecordJoinerEvents = {
   readonly lineLost: (reason: 'not-json' | 'forgotten') => void;
@@ -65,7 +65,10 @@ function takeConnect(joining: Joining, line: AccessLogLine, now: EpochMs): reado
   const tunnel = joining.tunnels.remember(line);
   if (isEstablished(line)) return [];
   joining.tunnels.end(tunnel, now);
-  if (isAccepted(line) || tunnel.hasRecord) return [];
+  tunnel.endFlags = flagsOf(line);
+  if (tunnel.hasRecord) return [];
+  if (tunnel.silence !== undefined) return [silentTunnel(joining, tunnel, tunnel.silence)];
+  if (isAccepted(line)) return [];
   tunnel.hasRecord = true;
   return [build(joining, line, 'connect', explainRequest(line) ?? leftUnanswered)];
 }
@@ -76,8 +79,19 @@ function takeListener(joining: Joining, line: AccessLogLine): readonly AccessRec
   const tunnel = joining.tunnels.remember(line);
   const reason = explainListener(line);
   if (tunnel.hasRecord || reason === undefined) return [];
+  if (reason === nothingSent && tunnel.opening.leg === 'connect') {
+    tunnel.silence = line;
+    // only the end of the CONNECT tells who closed
+    return tunnel.endFlags === undefined ? [] : [silentTunnel(joining, tunnel, line)];
+  }
   tunnel.hasRecord = true;
   return [build(joining, line, line.text.chain === tlsChain ? 'handshake' : 'tunnel', reason)];
+}
+
+function silentTunnel(joining: Joining, tunnel: Tunnel, line: AccessLogLine): AccessRecord {
+  tunnel.hasRecord = true;
+  // the inspector closes by itself, and without a flag, when a ClientHello is larger than it reads (measured)
+  return build(joining, line, 'tunnel', tunnel.endFlags?.includes('UC') === true ? helloTooLarge : nothingSent);
 }
 
 function takeInner(joining: Joining, line: AccessLogLine, kind: RecordKind): readonly AccessRecord[] {
@@ -99,10 +113,18 @@ const oddServerName: FoundReason = {
   code: 'no-leaf',
   words: 'the server name that the client sent is no host name, so that nothing can be minted for it',
 };
+const helloTooLarge: FoundReason = {
+  code: 'opaque-closed',
+  words: 'the client sent a ClientHello of more than 16 KiB, which the gateway does not read',
+};
 const opaqueClosed: FoundReason = {
   code: 'opaque-closed',
   words: 'the client showed neither TLS nor HTTP, and no rule opens this target for other protocols',
 };
+
+function flagsOf(line: AccessLogLine): readonly string[] {
+  return (line.text.flags ?? '').split(',');
+}
 
 function isAccepted(line: AccessLogLine): boolean {
   const status = line.number.status ?? 0;
@@ -115,6 +137,6 @@ function explainListener(line: AccessLogLine): FoundReason | undefined {
   if (line.text.chain !== undefined) return undefined;
   if (wasCutByStop(line)) return cutByStop;
   // NR: the time for showing a protocol was over, or it was shown, and no chain takes it
-  if (!(line.text.flags ?? '').split(',').includes('NR')) return nothingSent;
+  if (!flagsOf(line).includes('NR')) return nothingSent;
   return line.text.sni === undefined ? opaqueClosed : oddServerName;
 }

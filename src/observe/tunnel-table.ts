@@ -4,10 +4,14 @@ import { plus, type DurationMs, type EpochMs } from '../clock.ts';
 import type { AccessLogLine } from './access-log-line.ts';
 import { forgetOldest } from './seen-leaves.ts';
 
-type Tunnel = {
+export type Tunnel = {
   /** the first line seen of it, mostly that of its CONNECT */
   readonly opening: AccessLogLine;
   hasRecord: boolean;
+  /** the inner connection's line, when it ended without showing a protocol */
+  silence?: AccessLogLine;
+  /** Envoy's flags at the end of its CONNECT */
+  endFlags?: readonly string[];
   /** until when late lines are waited for, once it has ended */
   waitsUntil?: EpochMs;
 };

@@ -107,10 +107,4 @@ describeWithTools('TLS through the generated gateway', ['envoy-1.40.0'], ({ 'env
     expect(handshake).toMatchObject({ kind: 'done', subjectAltName: 'DNS:read.test' });
     expect(handshake).not.toMatchObject({ issuer: expect.stringContaining(ownName) });
   });
-
-  test.each(['read.test', 'pinned.test'])('%s is closed when its client waits before the ClientHello', async (host) => {
-    const before = origin.seen.handshakes;
-    expect(await through(host, { waitMs: 1400 })).toMatchObject({ kind: 'failed' });
-    expect(origin.seen.handshakes).toBe(before);
-  });
 });

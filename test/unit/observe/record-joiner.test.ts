@@ -173,9 +173,19 @@ describe('other legs', () => {
     expect(record).toMatchObject({ kind: 'tunnel', outcome: 'refused', reason: { code: 'opaque-closed' } });
   });
 
-  test('a client that goes before it shows a protocol is told as that', () => {
-    const silent = inner({ chain: null, flags: '-', sni: null, client_tls_failure: null, handshake_ms: null });
-    expect(only(join([opened(), closed(), silent])).reason?.code).toBe('client-left');
+  test('who closed before a protocol was shown is told by the end of the CONNECT, whichever line comes first', () => {
+    const silent = inner({ chain: null, flags: null, sni: null, client_tls_failure: null, handshake_ms: null });
+    for (const [flags, outcome, code] of [
+      ['DC', 'failed', 'client-left'],
+      ['UC', 'refused', 'opaque-closed'],
+    ]) {
+      for (const lines of [
+        [opened(), closed({ flags: flags ?? null }), silent],
+        [opened(), silent, closed({ flags: flags ?? null })],
+      ]) {
+        expect(only(join(lines))).toMatchObject({ kind: 'tunnel', outcome, reason: { code } });
+      }
+    }
   });
 
   test('a tunnel of which no inner line comes is told when the time for one is over', () => {
