@@ -5,6 +5,7 @@ import { parseCidr, subtractCidrs } from '../names/cidr.ts';
 import type { Cidr } from '../names/name-types.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { extension, type JsonObject } from './json.ts';
+import { maxCachedNames } from './limits.ts';
 import { ownRanges } from './own-listeners.ts';
 
 /** refused as destinations, from the special-purpose registries (RFC 6890) and what they leave out */
@@ -63,7 +64,7 @@ function dnsCache(name: string, refused: readonly Cidr[], dnsServers: readonly L
     name,
     // happy eyeballs, 300 ms; the other families lose hosts whose first address is dead (measured)
     dns_lookup_family: 'ALL',
-    max_hosts: 20_000,
+    max_hosts: maxCachedNames,
     // of names without an address: nobody's request asks again, so that this is how long a name that did not exist yet, or
     // whose answers were all refused, stays so (measured); the others are asked for again by their TTL
     dns_refresh_rate: '10s',

@@ -4,6 +4,7 @@ import type { Cidr } from '../names/name-types.ts';
 import type { ListenAddress, ProxyFront } from '../settings/gateway-spec.ts';
 import { chainMatch, ownMachine } from './who-may-connect.ts';
 import { accessLog } from './access-log-format.ts';
+import { clientRateFilters } from './client-rate.ts';
 import { clusterNames } from './clusters.ts';
 import { explicitClientObjects, httpStateFilter, httpStateType, keptHere, ruleObject } from './filter-state.ts';
 import { clearRoutes, http1Options, httpConnectionManager, policyFilter, virtualHost, type Plan } from './http-leg.ts';
@@ -97,6 +98,7 @@ function explicitConnectionManager(plan: Plan, name: string, ofFront: readonly J
     ],
     filters: [
       httpStateFilter(clientFilterName, clientObjects.map(keptHere)),
+      ...clientRateFilters(plan.spec.limits.clientRate, ofFront.length > 0),
       followedFilter(resolveFilterName, httpStateType, followedFile(paths, resolveFile)),
       ...ownAddressFilters(plan.spec),
       policyFilter(plan),

@@ -44,6 +44,9 @@ const httpsInClear: JsonObject = {
   },
 };
 
+/** RFC 6585 5 */
+const headersTooLarge = 431;
+
 function statusIs(op: 'GE' | 'EQ', status: number): JsonObject {
   return {
     status_code_filter: { comparison: { op, value: { default_value: status, runtime_key: 'leafgate.unused' } } },
@@ -61,6 +64,11 @@ export const localReplies: JsonObject = {
     reply(gatewayErrorWords.policy, detailsContain('rbac_access_denied'), { status: 403, rule: refusingRule }),
     reply(gatewayErrorWords.upgrade, detailsContain('upgrade_failed'), { status: notImplemented }),
     reply(gatewayErrorWords.tunnel, httpsInClear, { status: misdirected }),
+    reply(gatewayErrorWords.rate, detailsContain('local_rate_limited'), { retryAfterSeconds: 1 }),
+    reply(gatewayErrorWords.overload, detailsContain('overflow'), { status: 503, retryAfterSeconds: 5 }),
+    reply(gatewayErrorWords.overload, detailsContain('overload'), { status: 503, retryAfterSeconds: 5 }),
+    reply(gatewayErrorWords.overload, responseFlags('UO'), { status: 503, retryAfterSeconds: 5 }),
+    reply(gatewayErrorWords.tooLarge, statusIs('EQ', headersTooLarge), {}),
     ...originCauseSigns.map(originReply),
     reply(gatewayErrorWords.other, anyError, {}),
   ],
@@ -72,10 +80,15 @@ function originReply({ cause, details, flag }: OriginCauseSign): JsonObject {
   return reply(gatewayErrorWords.origin, filter, { status: failedStatus, cause });
 }
 
-type ReplyParts = { readonly status?: number; readonly rule?: string; readonly cause?: OriginCause };
+type ReplyParts = {
+  readonly status?: number;
+  readonly rule?: string;
+  readonly cause?: OriginCause;
+  readonly retryAfterSeconds?: number;
+};
 
 function reply(word: GatewayErrorWord, filter: JsonObject, parts: ReplyParts): JsonObject {
-  const { status, rule, cause } = parts;
+  const { status, rule, cause, retryAfterSeconds } = parts;
   return {
     filter,
     ...(status === undefined ? {} : { status_code: status }),
@@ -84,6 +97,8 @@ function reply(word: GatewayErrorWord, filter: JsonObject, parts: ReplyParts): J
       header(errorHeader, word),
       ...(rule === undefined ? [] : [header(ruleHeader, rule)]),
       ...(cause === undefined ? [] : [header(causeHeader, cause)]),
+      // RFC 9110 10.2.3
+      ...(retryAfterSeconds === undefined ? [] : [header('retry-after', String(retryAfterSeconds))]),
     ],
   };
 }

@@ -80,6 +80,11 @@ export const cliErrors = errorSlice({
     remedy: 'look at its last lines above; the key may be of a kind that it does not take',
     exitCode: exitCodes.failed,
   },
+  'memory-too-small': {
+    message: 'the control group of this process has {limit} of memory, and a gateway needs at least {needed}',
+    remedy: 'raise the limit of the container or the service',
+    exitCode: exitCodes.environment,
+  },
   'probe-no-gateway': {
     message: 'no gateway runs on the state folder {folder}, and no other was named',
     remedy: 'start `leafgate up`, give the gateway with --proxy URL, or give --no-proxy to connect without one',

@@ -5,10 +5,11 @@ import type { Cidr } from '../names/name-types.ts';
 import type { NamedEnvoy } from '../envoy/find-envoy.ts';
 import type { ListenAddress, ResolveOverride } from '../settings/gateway-spec.ts';
 import type { HealthListen } from '../observe/health-server.ts';
-import { checkListenGuarded, parseListenAddress } from '../settings/parse-listen.ts';
+import { checkListenGuarded, parseDnsServer, parseListenAddress } from '../settings/parse-listen.ts';
 import { parseCidrSetting, parseResolveOverride } from '../settings/parse-targets.ts';
 import type { GivenText, Quantities, SettingSource } from '../settings/read-settings.ts';
 import { givenTexts, isSwitchedOn, readQuantities } from '../settings/read-settings.ts';
+import { quantitySettings } from '../settings/quantity-settings.ts';
 import { flagOf, type TextSetting } from '../settings/setting-types.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { readFrontOptions, type FrontOptions } from './front-options.ts';
@@ -28,7 +29,10 @@ export type GatewayOptions = {
   readonly metrics?: HealthListen;
   readonly json: boolean;
   readonly allowEd25519: boolean;
+  readonly dnsServers: readonly ListenAddress[];
   readonly quantities: Quantities;
+  /** when it was given; the machine decides otherwise */
+  readonly maxMemory: number | undefined;
 };
 
 /** @throws one error with every malformed value */
@@ -48,6 +52,7 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
     allowFrom: each(textSettings.allowFrom, ({ text, setting }) => parseCidrSetting(text, setting)),
     resolve: each(textSettings.resolve, ({ text, setting }) => parseResolveOverride(text, setting)),
     allowDestinations: each(textSettings.allowDestination, ({ text, setting }) => parseCidrSetting(text, setting)),
+    dnsServers: each(textSettings.dns, ({ text, setting }) => parseDnsServer(text, setting)),
     originCaFiles: givenTexts(textSettings.originCa, source).map(({ text }) => text),
     json: attempt(() => isSwitchedOn(switchSettings.json, source)) ?? false,
     allowEd25519: attempt(() => isSwitchedOn(switchSettings.allowEd25519, source)) ?? false,
@@ -61,7 +66,8 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
   problems.throwAny();
   // both are there when nothing was thrown
   if (listen === undefined || quantities === undefined) throw LeafgateError.from('a setting was lost');
-  return { ...options, listen, quantities };
+  const isMemoryGiven = givenTexts(quantitySettings.maxMemory, source).length > 0;
+  return { ...options, listen, quantities, maxMemory: isMemoryGiven ? quantities.maxMemory : undefined };
 }
 
 function readListen(source: SettingSource, byDefault: string): ListenAddress {

@@ -4,11 +4,20 @@ import { networkInterfaces } from 'node:os';
 import { isUnspecified, parseIpAddress } from '../names/ip-address.ts';
 import { parseCidr } from '../names/cidr.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
-import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
+import type { ClientRate, GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
+import { envoyHeapBytes } from './memory-limit.ts';
 import { connectionsWithin, openFilesLimit } from './open-files.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+
+/** a page of a browser, or a test suite that starts, asks for much at once and then for little */
+function clientRate(perSecond: number): ClientRate {
+  return { perSecond, burst: Math.max(leastBurst, perSecond * burstSeconds) };
+}
+
+const burstSeconds = 5;
+const leastBurst = 20;
 
 /** Where the gateway really listens: the ports of the options may be 0. */
 export type BoundListeners = { readonly listen: ListenAddress; readonly front: ListenAddress | undefined };
@@ -29,10 +38,15 @@ export function gatewaySpecFor(
     dryRun,
     resolve: options.resolve,
     allowDestinations: options.allowDestinations,
-    dnsServers: [],
+    dnsServers: options.dnsServers,
     limits: {
       maxConnections: connectionsWithin(openFilesLimit(), options.quantities.maxConnections),
-      maxHeapBytes: options.quantities.maxHeap,
+      maxHeapBytes: envoyHeapBytes({
+        given: options.maxMemory,
+        byDefault: options.quantities.maxMemory,
+        constrained: process.constrainedMemory(),
+      }),
+      clientRate: clientRate(options.quantities.clientRate),
     },
     paths: {
       sdsSocket: folder.sdsSocket,

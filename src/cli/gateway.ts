@@ -29,6 +29,7 @@ import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
 import type { FrontFacts } from './up-output.ts';
 import { startMinting, type Minting } from './minting.ts';
 import { followRecords } from './gateway-records.ts';
+import { startLimitWatch } from './limit-watch.ts';
 import { watchRecordLosses } from './record-losses.ts';
 import { runSelfCheck } from './self-check.ts';
 import { startSelfCheckOrigin } from './self-check-origin.ts';
@@ -101,18 +102,23 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const publishOriginRoots = (): Promise<void> => publish(minting.pool());
   const followed = followMaterial({ ...parts, material, admin, reloadDir: folder.reloadDir, publishOriginRoots });
   const losses = watchRecordLosses({ ...parts, admin, accessLog: spec.paths.accessLog, linesRead });
+  const reached = startLimitWatch({ ...parts, admin });
+  closers.add('watch over limits', () => reached.close());
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
   return {
     ...{ proxyUrl, front: frontFacts(spec, material), trust, minting, envoyPid: envoy.pid },
     policy: live.inForce,
-    readiness: () => withReasons(minting.readiness(), [...live.reasons(), ...losses.reasons(), ...followed.troubles()]),
+    readiness: () => {
+      const more = [...live.reasons(), ...losses.reasons(), ...reached.reasons(), ...followed.troubles()];
+      return withReasons(minting.readiness(), more);
+    },
     failed: failureOf(envoy),
   };
 }
 
-/** lost records and refused files do not make a gateway unfit for work, but whoever asks is told */
+/** lost records, limits and refused files do not make a gateway unfit for work, but whoever asks is told */
 function withReasons({ isOk, reasons }: Health, more: readonly string[]): Health {
   return { isOk, reasons: [...reasons, ...more] };
 }

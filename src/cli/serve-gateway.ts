@@ -1,5 +1,4 @@
 // The gateway in the foreground. Ctrl-C drains, a second one does not wait. What is printed is up-output.ts's.
-import { seconds } from '../clock.ts';
 import { LeafgateError, exitCodes } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { StateFolder } from './state-folder.ts';
@@ -17,9 +16,6 @@ import { signalHeard } from './stop-signals.ts';
 import { readVersion } from './read-version.ts';
 import { removeGatewayNote, writeGatewayNote } from './running-gateway-file.ts';
 import { outputForPeople, outputForPrograms, type ReadyFacts, type StopCause, type UpOutput } from './up-output.ts';
-
-/** Ctrl-C on a laptop must feel prompt */
-const drainMs = seconds(5);
 
 export async function serveGateway(source: SettingSource, context: CommandContext): Promise<void> {
   const { io } = context;
@@ -68,7 +64,7 @@ async function runUntilSignal({ state, options, context, log, output, signal }: 
       log,
       progress: output.progress,
       interrupted: signal,
-      drainMs,
+      drainMs: options.quantities.drain,
       onRecord: output.record,
     },
     async (gateway, ended, healthAddress) => {
@@ -79,7 +75,7 @@ async function runUntilSignal({ state, options, context, log, output, signal }: 
       await Promise.race([signal, ended]);
       // a command that starts now must not come through a gateway that is going
       removeGatewayNote(state);
-      output.stopping();
+      output.stopping(options.quantities.drain);
     },
   );
   // a gateway that ends by itself throws

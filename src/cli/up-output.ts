@@ -1,5 +1,6 @@
 // What `up` prints: for people a banner, sentences and a line a request; for programs (`--json`) one JSON object a line on
 // stdout, a `ready` event first, records, a `stopped` event last. Must not know how a gateway is started.
+import { formatQuantity } from '../settings/quantities.ts';
 import type { Clock } from '../clock.ts';
 import type { LeafgateError } from '../errors.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
@@ -39,7 +40,8 @@ export type UpOutput = {
   readonly progress: (sentence: string) => void;
   readonly record: (record: AccessRecord) => void;
   readonly ready: (facts: ReadyFacts) => void;
-  readonly stopping: () => void;
+  /** told how long open connections get; 0 for not at all */
+  readonly stopping: (drainMs: number) => void;
   /** only the first call counts */
   readonly stopped: (cause: StopCause) => void;
 };
@@ -52,7 +54,10 @@ export function outputForPeople({ stdout, say }: Printers): UpOutput {
     progress: say,
     record: (record) => stdout(`${formatRecordLine(record)}\n`),
     ready: (facts) => say(banner(facts)),
-    stopping: () => say('stopping: open connections get a few seconds; Ctrl-C again ends them at once'),
+    stopping: (drainMs) => {
+      const wait = formatQuantity(drainMs, 'duration');
+      say(drainMs > 0 ? `stopping: open connections get ${wait}; Ctrl-C again ends them at once` : 'stopping');
+    },
     stopped: () => undefined,
   };
 }

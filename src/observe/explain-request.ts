@@ -47,7 +47,7 @@ function refusal(line: AccessLogLine): FoundReason | undefined {
   const ofDestination = destinationRules[rule ?? ''];
   if (ofDestination !== undefined) return { code: 'destination-denied', words: ofDestination };
   if (rule !== undefined) return { code: 'policy', words: `refused by rule ${rule.replace(/^deny:/, '')}` };
-  if (/dns_cache_overflow/.test(everyDetail(line))) {
+  if (/dns_cache_overflow|pending_request/.test(line.text.details ?? '')) {
     return { code: 'overload', words: 'the gateway remembers too many names just now' };
   }
   if (!/address_denied/.test(everyDetail(line))) return undefined;
@@ -94,6 +94,7 @@ const switchingProtocols = 101;
 const flagReasons: readonly (readonly [string, ReasonCode, string])[] = [
   ['DF', 'origin-not-resolved', 'the name could not be resolved'],
   ['UO', 'overload', 'too many connections are open through the gateway'],
+  ['RL', 'rate-limited', 'the client asked for more at once than --client-rate lets it'],
   ['OM', 'overload', 'the gateway is short of memory'],
   ['UT', 'origin-timeout', 'the origin did not answer in time'],
   ['UF', 'origin-unreachable', 'the origin could not be reached'],
@@ -141,7 +142,7 @@ function byDetails(line: AccessLogLine): FoundReason | undefined {
   const status = line.number.status ?? 0;
   const details = line.text.details ?? '';
   if (status < 400 || details === 'via_upstream' || details === '') return undefined;
-  if (/overload/.test(details)) return { code: 'overload', words: 'the gateway has reached a limit' };
+  if (/overload/.test(details)) return { code: 'overload', words: 'the gateway is short of memory' };
   return { code: 'client-request', words: `the gateway could not take the request (${details})` };
 }
 

@@ -116,6 +116,11 @@ export const metricsTable = {
     help: "lines of Envoy's access log that became no record, by reason",
     labels: { reason: ['not-json', 'too-long', 'forgotten', 'not-written'] },
   },
+  leafgate_limits_reached_total: {
+    kind: 'counter',
+    help: 'what was refused because a limit of the gateway was reached, by limit; see docs/answers.md for what clients see',
+    labels: { limit: ['connections', 'memory', 'client-rate', 'names'] },
+  },
   leafgate_log_lines_lost_total: {
     kind: 'counter',
     help: 'lines of log and records that no reader took',

@@ -125,6 +125,11 @@ export const reasonTable = {
     meaning: 'the gateway was stopped and did not wait for it',
     remedy: 'try again when the gateway runs',
   },
+  'rate-limited': {
+    outcome: 'refused',
+    meaning: 'the client asks the proxy more often than it may',
+    remedy: 'see what the client does so often; raise --client-rate if it shall',
+  },
   overload: {
     outcome: 'refused',
     meaning: 'the gateway has reached a limit',

@@ -22,6 +22,12 @@ export const gatewayErrorWords = {
   upgrade: 'upgrade_refused',
   /** an https URL was asked for without a CONNECT: it would leave in clear */
   tunnel: 'tunnel_required',
+  /** one client asks the proxy for more than `--client-rate` lets it */
+  rate: 'client_rate_limited',
+  /** a limit of the whole gateway is reached: memory, or names that it remembers; another moment may do */
+  overload: 'gateway_overloaded',
+  /** headers that are too many or too long */
+  tooLarge: 'request_too_large',
   /** anything else that Envoy answers by itself */
   other: 'egress_error',
 } as const;

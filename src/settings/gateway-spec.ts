@@ -67,8 +67,14 @@ export type OriginCredential = {
 
 export type GatewayLimits = {
   readonly maxConnections: number;
+  /** of Envoy's allocator; the process has about 56 MB more */
   readonly maxHeapBytes: number;
+  /** what one client may ask the proxy for; undefined: as much as it likes */
+  readonly clientRate: ClientRate | undefined;
 };
+
+/** CONNECTs and clear requests of one client: in the long run, and at once above that */
+export type ClientRate = { readonly perSecond: number; readonly burst: number };
 
 /** absolute paths, as Envoy sees them */
 export type GatewayPaths = {

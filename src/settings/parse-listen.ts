@@ -1,7 +1,7 @@
 // Addresses to listen on: `ADDRESS:PORT` with brackets around IPv6, or `unix:PATH`. Names are not accepted, since what
 // they resolve to may change who can connect.
 import { isAbsolute } from 'node:path';
-import { parseIpAddress } from '../names/ip-address.ts';
+import { isIpv6, parseIpAddress } from '../names/ip-address.ts';
 import type { Cidr, IpAddress } from '../names/name-types.ts';
 import { maxSocketPathBytes } from '../socket-path.ts';
 import type { ListenAddress } from './gateway-spec.ts';
@@ -25,6 +25,27 @@ export function parseListenAddress(text: string, setting = '--listen'): ListenAd
       value: text,
       expected: 'an IP address and a port',
       example: '127.0.0.1:3128 or [::1]:3128',
+    });
+  }
+  return { address, port };
+}
+
+const dnsPort = 53;
+
+/** `192.0.2.53`, `2001:db8::53`, or either with a port as `parseListenAddress` has it. Throws `setting-malformed`. */
+export function parseDnsServer(text: string, setting = '--dns'): ListenAddress {
+  const bare = parseIpAddress(text);
+  if (bare !== undefined) return { address: bare, port: dnsPort };
+  const [, inBrackets, plain, portText] = listenPattern.exec(text) ?? [];
+  const address = parseIpAddress(inBrackets ?? plain ?? '');
+  const port = Number(portText);
+  if (address === undefined || !(port >= 1 && port <= 65_535) || isIpv6(address) !== (inBrackets !== undefined)) {
+    const example = '192.0.2.53 or [2001:db8::53]:5353';
+    throw settingsErrors.error('setting-malformed', {
+      setting,
+      value: text,
+      expected: 'a DNS server by address',
+      example,
     });
   }
   return { address, port };

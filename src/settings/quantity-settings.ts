@@ -95,14 +95,34 @@ export const quantitySettings = {
     most: 1_000_000,
     reason: 'client connections through the gateway: 61 to 73 KB each when idle',
   }),
-  maxHeap: quantity('bytes', {
-    name: 'max-heap',
+  maxMemory: quantity('bytes', {
+    name: 'max-memory',
     group: 'limits',
     commands: gateway,
     default: gib,
-    least: 64 * mib,
+    least: 128 * mib,
     most: 1024 * gib,
-    reason: 'memory at which Envoy refuses requests, then connections; it sheds idle buffers from 85 % on',
+    reason:
+      'memory of Envoy, which refuses requests close to it, then connections; where a control group has a limit, that less what leafgate itself needs',
+  }),
+  clientRate: quantity('per-second', {
+    name: 'client-rate',
+    group: 'limits',
+    commands: gateway,
+    default: 1000,
+    least: 1,
+    most: 1_000_000,
+    reason:
+      'CONNECTs and clear requests of one client, by its actor or else its address; five times that, and 20 at least, at once',
+  }),
+  drain: quantity('duration', {
+    name: 'drain',
+    group: 'limits',
+    commands: ['up'],
+    default: 5 * second,
+    least: 0,
+    most: hour,
+    reason: 'how long a stop waits for open connections: Ctrl-C must feel prompt, and tunnels never end by themselves',
   }),
   maxConnectionsPerTrust: quantity('count', {
     name: 'max-connections-per-trust',

@@ -91,6 +91,13 @@ export const textSettings = {
     placeholder: 'CIDR',
     reason: 'an exception to the guard that refuses private, loopback, link-local and metadata addresses',
   }),
+  dns: repeatable({
+    name: 'dns',
+    group: 'destinations',
+    commands: gateway,
+    placeholder: 'ADDRESS[:PORT]',
+    reason: 'DNS servers that origins are looked up with, in place of those of the system',
+  }),
   originCa: repeatable({
     name: 'origin-ca',
     group: 'destinations',

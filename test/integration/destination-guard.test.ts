@@ -123,7 +123,7 @@ describeWithTools('the destination guard', ['envoy-1.40.0'], ({ 'envoy-1.40.0': 
 
   test('asks for names that only hold numbers', async () => {
     for (const host of ['1.2.3.4.test', '0x7f.test', '10.test', '127.0.0.1.nip.test']) {
-      expect((await plainGet(gateway.port, `http://${host}/`)).headers['x-leafgate-error']).toBe('dns_failed');
+      expect((await plainGet(gateway.port, `http://${host}/`)).headers['x-leafgate-cause']).toBe('dns');
     }
   });
 

@@ -14,7 +14,7 @@ export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/l
     resolve: [],
     allowDestinations: [],
     dnsServers: [],
-    limits: { maxConnections: 8000, maxHeapBytes: 2 ** 30 },
+    limits: { maxConnections: 8000, maxHeapBytes: 2 ** 30, clientRate: undefined },
     paths: {
       sdsSocket: join(folder, 'sds.sock'),
       adminSocket: join(folder, 'admin.sock'),

@@ -200,10 +200,12 @@ describe.each([
 
 describe('what a spec says', () => {
   it('becomes the limits of Envoy', () => {
-    const limits = { maxConnections: 17, maxHeapBytes: 123_456_789 };
+    const limits = { maxConnections: 17, maxHeapBytes: 123_456_789, clientRate: { perSecond: 7, burst: 35 } };
     const manager = at(bootstrapDocument(gatewaySpec({ limits })), 'overload_manager');
     expect(valuesOf(manager, 'max_active_downstream_connections')).toEqual([17]);
     expect(valuesOf(manager, 'max_heap_size_bytes')).toEqual([123_456_789]);
+    const buckets = valuesOf(bootstrapDocument(gatewaySpec({ limits })), 'token_bucket');
+    expect(buckets).toContainEqual({ max_tokens: 35, tokens_per_fill: 7, fill_interval: '1s' });
   });
 
   it('becomes the only networks that find a filter chain', () => {

@@ -53,7 +53,7 @@ describe('for programs', () => {
 
   test('sentences for people go nowhere', () => {
     const { output, lines } = forPrograms();
-    output.stopping();
+    output.stopping(5_000);
     output.progress('downloading');
     expect(lines()).toEqual([]);
   });

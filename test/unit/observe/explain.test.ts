@@ -139,7 +139,9 @@ describe('explainRequest', () => {
     ['UO', null, 'overflow', 'overload', 'too many'],
     ['UC,DC', null, '', 'origin-reset', 'origin closed'],
     ['-', null, 'request_headers_too_large', 'client-request', 'request_headers_too_large'],
-    ['-', null, 'overload', 'overload', 'limit'],
+    ['-', null, 'overload', 'overload', 'memory'],
+    ['RL', null, 'local_rate_limited', 'rate-limited', '--client-rate'],
+    ['DF', null, 'dns_cache_overflow', 'overload', 'names'],
   ])('flags %s with %s %s', (...[flags, failure, details, code, words]) => {
     const fields = { status: 503, flags, upstream_failure: failure, details };
     const reason = explainRequest(parsed(intercepted(fields)));

@@ -6,6 +6,7 @@ import { parseHostName } from '../../../src/names/parse-host-name.ts';
 import {
   checkListenGuarded,
   listenAddressText,
+  parseDnsServer,
   parseListenAddress,
   parseListenTarget,
 } from '../../../src/settings/parse-listen.ts';
@@ -93,6 +94,30 @@ describe('parseListenAddress', () => {
     '127.0.0.1:3128 ',
   ])('refuses %j', (text) => {
     expect(() => parseListenAddress(text)).toThrow(malformed);
+  });
+});
+
+describe('parseDnsServer', () => {
+  it.each([
+    ['192.0.2.53', '192.0.2.53:53'],
+    ['192.0.2.53:5353', '192.0.2.53:5353'],
+    ['2001:db8::53', '[2001:db8::53]:53'],
+    ['[2001:db8::53]:5353', '[2001:db8::53]:5353'],
+  ])('reads %s', (text, expected) => {
+    expect(listenAddressText(parseDnsServer(text))).toBe(expected);
+  });
+
+  it.each([
+    '',
+    'dns.test',
+    '192.0.2.53:0',
+    '192.0.2.53:65536',
+    '[192.0.2.53]:53',
+    '[2001:db8::53]',
+    '1.1.1',
+    'udp://1.1.1.1',
+  ])('refuses %j', (text) => {
+    expect(() => parseDnsServer(text)).toThrow(malformed);
   });
 });
 

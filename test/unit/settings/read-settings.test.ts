@@ -30,10 +30,10 @@ describe('readQuantities', () => {
   });
 
   it('reports every problem at once, each with the name that the person used', () => {
-    const problem = problemOf(() => readQuantities(source({ 'leaf-ttl': '25h' }, { LEAFGATE_MAX_HEAP: '1 GB' })));
+    const problem = problemOf(() => readQuantities(source({ 'leaf-ttl': '25h' }, { LEAFGATE_MAX_MEMORY: '1 GB' })));
     expect(problem.problems.map(({ message, remedy }) => [message, remedy])).toEqual([
       ['--leaf-ttl is 25h, outside the range 2m to 1d', 'give --leaf-ttl a value from 2m to 1d'],
-      ['LEAFGATE_MAX_HEAP is "1 GB", which is not a size', 'write it like 256KiB or 16MiB'],
+      ['LEAFGATE_MAX_MEMORY is "1 GB", which is not a size', 'write it like 256KiB or 16MiB'],
     ]);
   });
 
