@@ -76,7 +76,12 @@ describeWithTools('leafgate up with limits', ['envoy-1.40.0', 'curl'], ({ 'envoy
 
   test('a connection above --max-connections is closed, counted and told', async () => {
     await start('--max-connections', '4');
+    const open = async (count: number): Promise<boolean> => {
+      return (await ask('/metrics')).includes(`\nleafgate_envoy_connections ${count}\n`);
+    };
+    await waitFor('the end of those of the self-check', () => open(0));
     const held = await Promise.all([1, 2, 3, 4].map(heldConnection));
+    await waitFor('all four', () => open(4));
     const answer = await rawExchange({ port: gateway.proxyPort, send: connectRequest('origin.test:80') });
     expect(answer).toMatchObject({ text: '', closed: true });
     await waitFor('the metric', async () => (await limited('connections')) === 1);
