@@ -23,7 +23,7 @@ type ReasonSpec = {
 
 const setTrust = 'start the client with `leafgate run`, or give it the CA file that `leafgate up` names';
 
-export const reasonTable = {
+const reasonTable = {
   policy: {
     outcome: 'refused',
     meaning: 'a rule refused it',

@@ -49,7 +49,7 @@ export type ProxyFront = {
   readonly clientCaFile: string | undefined;
 };
 
-export type TransparentListener = {
+type TransparentListener = {
   /** the port that connections are redirected to, on the wildcard address */
   readonly port: number;
 };
