@@ -9,6 +9,8 @@ export type Io = {
   readonly clock: Clock;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** settles when whoever reads stdout has taken all of it so far, or nobody reads any more */
+  readonly stdoutTaken: () => Promise<void>;
   /** whether a terminal sends its signals to us and to our children alike */
   readonly isTerminal: boolean;
   /** lines that no reader took */

@@ -1,104 +1,183 @@
-// From Envoy's access log to the records that people see: the file is followed and kept small, its lines joined, the
-// self-check's own requests left out.
-import { renameSync } from 'node:fs';
-import { millis, type Clock, type Timer } from '../clock.ts';
+// From Envoy's access log to the records that people see: the log is followed and kept small, its lines joined, the
+// self-check's own requests left out. A run goes on where the one before it stopped.
+import { millis, type Timer } from '../clock.ts';
 import { createAdminClient } from '../envoy/admin-client.ts';
 import { LeafgateError } from '../errors.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
-import { followFile, type FileFollower } from '../observe/follow-file.ts';
+import { followLog, type LogFollower } from '../observe/follow-log.ts';
+import { beginRun } from '../observe/log-segments.ts';
 import { createRecordJoiner } from '../observe/record-joiner.ts';
+import { rotateLog, type LogRotation } from '../observe/rotate-log.ts';
+import { isRunMarker, runMarker } from '../observe/run-marker.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { createShownNote, readShownRecords, type ShownNote, type ShownRecords } from './record-position.ts';
+import { maxLineBytes, segmentsKept, warmUp } from './record-source.ts';
 import { createSeldom } from './seldom.ts';
+import { createRecordShow, type RecordShow } from './show-records.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export type RecordsParts = Surroundings & {
   readonly spec: GatewaySpec;
+  /** of the access log, all segments together */
+  readonly keepBytes: number;
   readonly onRecord: (record: AccessRecord) => void;
+  /** settles when all records so far have left this process; false where they were put by */
+  readonly recordsTaken: () => Promise<boolean>;
 };
 
 /** Envoy flushes this often, so that a request is shown while the person still looks at its answer */
 export const recordFlushMs = 200;
 const pollMs = millis(100);
 const sweepMs = millis(1_000);
-/** the names of an origin's certificate stand in the reason twice, and there may be thousands */
-const maxLineBytes = 1024 * 1024;
-/** two of them at most, about 60,000 requests each */
-const rotateAtBytes = 64 * 1024 * 1024;
+/** what a stop waits for a reader that takes nothing */
+const slowReaderMs = millis(2_000);
 
 export type FollowedRecords = {
-  /** lines of the access log so far, whatever was in them */
-  readonly linesRead: () => number;
+  /** lines that this run's Envoy wrote and that were read, whatever was in them; undefined while a reader is behind */
+  readonly linesRead: () => number | undefined;
 };
 
 /** Call before Envoy starts: what is stopped last has then read all that Envoy wrote. */
 export async function followRecords(parts: RecordsParts): Promise<FollowedRecords> {
-  const { spec, clock, log, metrics, closers } = parts;
-  const path = spec.paths.accessLog;
-  setAside(path);
-  const joiner = createRecordJoiner({
-    lineLost: (reason) => metrics.count('leafgate_record_lines_lost_total', { reason }),
+  const { spec, clock, log, closers } = parts;
+  const { accessLog: path } = spec.paths;
+  const firstOfRun = await beginRun(path, runMarker(clock.now()));
+  const known = await readShownRecords(path);
+  const fresh: ShownRecords = { segment: firstOfRun, offset: 0, sweptAt: clock.now(), isFinished: false };
+  const from = known === undefined || known.segment > firstOfRun ? fresh : { ...known, isFinished: false };
+  const following: Following = { parts, path, firstOfRun, seldom: createSeldom(clock), lines: 0, isWarming: true };
+  const joiner = createRecordJoiner({ lineLost: (reason) => countLost(following, reason) });
+  if (known?.isFinished === false) await warmUp({ path, joiner, until: from });
+  following.isWarming = false;
+  const shownNote = createShownNote(path, clock, (error) => {
+    tellSeldom(following, 'where the records stand could not be noted', error);
   });
-  const show = (records: readonly AccessRecord[]): void => {
-    for (const record of records) showRecord(record, parts);
-  };
-  let linesRead = 0;
-  const seldom = createSeldom(clock);
-  const admin = createAdminClient(spec.paths.adminSocket);
-  const follower = await followFile({
-    ...{ path, clock, pollMs, maxLineBytes, rotateAtBytes },
-    reopen: async () => {
-      await admin.post('/reopen_logs');
-    },
-    onLine: (line) => {
-      linesRead += 1;
-      show(joiner.take(line, clock.now()));
+  const show = createRecordShow({
+    ...{ joiner, from, now: () => clock.now(), note: (shown) => shownNote.write(shown) },
+    show: (record) => showRecord(record, parts),
+    taken: parts.recordsTaken,
+  });
+  const follower = follow(following, show, from);
+  const rotation = rotate(following, follower);
+  const sweeps = repeat(parts, () => show.sweep());
+  closers.add('records', () => stop({ follower, rotation, sweeps, show, shownNote, parts }));
+  log.debug('records are followed', { path, detail: `from segment ${from.segment}, byte ${from.offset}` });
+  return { linesRead: () => (show.isReaderBehind() ? undefined : following.lines) };
+}
+
+type Following = {
+  readonly parts: RecordsParts;
+  readonly path: string;
+  readonly firstOfRun: number;
+  readonly seldom: ReturnType<typeof createSeldom>;
+  lines: number;
+  isWarming: boolean;
+};
+
+function follow(following: Following, show: RecordShow, from: ShownRecords): LogFollower {
+  const { parts, path, firstOfRun } = following;
+  return followLog({
+    ...{ path, from, clock: parts.clock, pollMs, maxLineBytes },
+    onBatch: (batch) => {
+      if (batch.end.segment >= firstOfRun) {
+        following.lines += batch.lines.filter((line) => !isRunMarker(line)).length;
+      }
+      return show.batch(batch);
     },
     events: {
       lineTooLong: () => {
-        linesRead += 1;
-        metrics.count('leafgate_record_lines_lost_total', { reason: 'too-long' });
+        following.lines += 1;
+        countLost(following, 'too-long');
       },
-      truncated: () => log.warn('somebody cut the access log: records may be missing', { path }),
-      failed: (error) =>
-        seldom('unreadable', (lost) =>
-          log.warn('the access log could not be read', { detail: LeafgateError.from(error).message, lost }),
-        ),
+      lineCut: () => countLost(following, 'cut'),
+      truncated: () => parts.log.warn('somebody cut the access log: records may be missing', { path }),
+      segmentsMissed: (count) => {
+        parts.log.warn('parts of the access log were removed before they were read', { path, lost: count });
+      },
+      failed: (error) => tellSeldom(following, 'the access log could not be read', error),
     },
   });
-  closers.add('records', stopper({ follower, clock, sweep: () => show(joiner.sweep(clock.now())) }));
-  return { linesRead: () => linesRead };
 }
 
-type Sweeping = { readonly follower: FileFollower; readonly clock: Clock; readonly sweep: () => void };
+function rotate(following: Following, follower: LogFollower): LogRotation {
+  const { parts, path } = following;
+  const { clock, keepBytes, metrics, log } = parts;
+  const admin = createAdminClient(parts.spec.paths.adminSocket);
+  return rotateLog({
+    ...{ path, clock, pollMs, keepBytes, segmentBytes: Math.ceil(keepBytes / segmentsKept) },
+    reopen: async () => {
+      await admin.post('/reopen_logs');
+    },
+    reading: () => follower.position().segment,
+    events: {
+      removedUnread: (lines) => {
+        for (let line = 0; line < lines; line += 1) {
+          metrics.count('leafgate_record_lines_lost_total', { reason: 'not-read' });
+        }
+        log.error('records are lost: whoever reads them is further behind than what is kept', { lost: lines });
+      },
+      failed: (error) => tellSeldom(following, 'the access log could not be rotated', error),
+    },
+  });
+}
 
-/** Starts the sweeps; what it returns stops them and reads the rest. */
-function stopper({ follower, clock, sweep }: Sweeping): () => Promise<void> {
+type Stopping = {
+  readonly follower: LogFollower;
+  readonly rotation: LogRotation;
+  readonly sweeps: { stop(): void };
+  readonly show: RecordShow;
+  readonly shownNote: ShownNote;
+  readonly parts: RecordsParts;
+};
+
+async function stop({ follower, rotation, sweeps, show, shownNote, parts }: Stopping): Promise<void> {
+  sweeps.stop();
+  await rotation.close();
+  const patience = parts.clock.after(slowReaderMs, () => show.giveUp());
+  await follower.close();
+  const isFinished = await show.finish();
+  patience.cancel();
+  if (!isFinished) {
+    parts.log.warn('whoever reads the records takes none: the next run shows what is left', {
+      path: parts.spec.paths.accessLog,
+    });
+  }
+  await shownNote.flush();
+}
+
+function repeat({ clock }: RecordsParts, run: () => Promise<void>): { stop(): void } {
   let timer: Timer;
-  const sweepAgain = (): void => {
-    sweep();
-    timer = clock.after(sweepMs, sweepAgain);
+  let isStopped = false;
+  const again = (): void => {
+    timer = clock.after(sweepMs, () => {
+      void run().then(() => {
+        if (!isStopped) again();
+      });
+    });
   };
-  timer = clock.after(sweepMs, sweepAgain);
-  return async () => {
-    timer.cancel();
-    await follower.close();
-    sweep();
+  again();
+  return {
+    stop: () => {
+      isStopped = true;
+      timer.cancel();
+    },
   };
+}
+
+function countLost({ parts, isWarming }: Following, reason: 'not-json' | 'forgotten' | 'too-long' | 'cut'): void {
+  // what an earlier run has counted
+  if (!isWarming) parts.metrics.count('leafgate_record_lines_lost_total', { reason });
+}
+
+function tellSeldom({ parts, seldom }: Following, sentence: string, error: unknown): void {
+  seldom(sentence, (lost) => parts.log.warn(sentence, { detail: LeafgateError.from(error).message, lost }));
 }
 
 function showRecord(record: AccessRecord, { metrics, onRecord }: RecordsParts): void {
   // a client that only writes this name into its Host header is refused, and that is shown
   if (record.host === selfCheckHost && record.outcome !== 'refused') return;
   metrics.count('leafgate_records_total', { decision: record.decision, outcome: record.outcome });
+  if (record.reason !== undefined) metrics.count('leafgate_record_reasons_total', { reason: record.reason.code });
   onRecord(record);
-}
-
-/** the lines of an earlier run were shown by that run */
-function setAside(path: string): void {
-  try {
-    renameSync(path, `${path}.1`);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-  }
 }

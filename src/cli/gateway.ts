@@ -42,6 +42,8 @@ export type GatewayChoices = {
   /** told before whatever takes long */
   readonly progress: (sentence: string) => void;
   readonly onRecord: (record: AccessRecord) => void;
+  /** settles when all records so far have left this process; false where they were put by */
+  readonly recordsTaken: () => Promise<boolean>;
   /** how long open connections get on a stop; 0 stops at once */
   readonly drainMs: DurationMs;
 };
@@ -94,7 +96,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   await publish(minting.pool());
   const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
   closers.add('self-check origin', () => origin.close());
-  const { linesRead } = await followRecords({ ...parts, spec });
+  const { linesRead } = await followRecords({ ...parts, spec, keepBytes: options.quantities.keepRecords });
   const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: await writeEnvoyFiles(spec) });
   const { admin } = envoy;
   await checkFront(spec, { admin, clock, material });

@@ -11,8 +11,8 @@ export type LossCounts = {
   readonly completedWrites: number;
   /** lines that it wrote or meant to write */
   readonly lines: number;
-  /** lines that were read from the file, whatever was in them */
-  readonly linesRead: number;
+  /** lines that were read from the file, whatever was in them; undefined while somebody slow holds the reading up */
+  readonly linesRead: number | undefined;
   /** lines of ours that no reader of stdout or stderr took */
   readonly outputLost: number;
 };
@@ -94,7 +94,7 @@ function judgeRecords(watching: Watching, now: LossCounts): void {
   const { last, parts } = watching;
   const isQuiet = now.lines === last.lines;
   // a failed write is a line or more; how many more is known when nothing is under way
-  const missing = now.failedWrites > 0 && isQuiet ? now.lines - now.linesRead : 0;
+  const missing = now.failedWrites > 0 && isQuiet ? now.lines - (now.linesRead ?? now.lines) : 0;
   watching.lostRecords = Math.max(watching.lostRecords, now.failedWrites, missing);
   const lost = watching.lostRecords;
   parts.metrics.setTotal('leafgate_record_lines_lost_total', lost, { reason: 'not-written' });

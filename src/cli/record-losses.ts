@@ -8,7 +8,7 @@ import type { Surroundings } from './surroundings.ts';
 export type RecordLossParts = Surroundings & {
   readonly admin: AdminClient;
   readonly accessLog: string;
-  readonly linesRead: () => number;
+  readonly linesRead: () => number | undefined;
   /** lines of stdout and stderr that nobody took */
   readonly outputLost: () => number;
 };

@@ -103,6 +103,7 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
         onRecord: (record) => {
           if (record.reason !== undefined) context.say(`leafgate: ${formatRecordLine(record)}`);
         },
+        recordsTaken: () => Promise.resolve(true),
       },
       ({ proxyUrl, trust }, ended) => runIn(words, { trust: { proxyUrl, ...trust }, context, ended }),
     );

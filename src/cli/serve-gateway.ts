@@ -66,6 +66,10 @@ async function runUntilSignal({ state, options, context, log, output, signal }: 
       interrupted: signal,
       drainMs: options.quantities.drain,
       onRecord: output.record,
+      recordsTaken: async () => {
+        await context.io.stdoutTaken();
+        return !output.isHoldingBack();
+      },
     },
     async (gateway, ended, healthAddress) => {
       const { proxyUrl, trust } = gateway;

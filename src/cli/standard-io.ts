@@ -18,6 +18,7 @@ export function standardIo(host: NodeJS.Process, clock: Clock): Io {
     clock,
     stdout: (text) => out.write(text),
     stderr: (text) => err.write(text),
+    stdoutTaken: () => out.taken(),
     isTerminal: host.stdin.isTTY,
     linesLost: () => out.lost() + err.lost(),
     flush: async () => {

@@ -39,6 +39,8 @@ export type UpOutput = {
   readonly poolCreated: (file: string) => void;
   readonly progress: (sentence: string) => void;
   readonly record: (record: AccessRecord) => void;
+  /** whether there are records that have not been printed yet, since something else has to come first */
+  readonly isHoldingBack: () => boolean;
   readonly ready: (facts: ReadyFacts) => void;
   /** told how long open connections get; 0 for not at all */
   readonly stopping: (drainMs: number) => void;
@@ -53,6 +55,7 @@ export function outputForPeople({ stdout, say }: Printers): UpOutput {
     poolCreated: (file) => say(`made a CA pool, once: ${file}`),
     progress: say,
     record: (record) => stdout(`${formatRecordLine(record)}\n`),
+    isHoldingBack: () => false,
     ready: (facts) => say(banner(facts)),
     stopping: (drainMs) => {
       const wait = formatQuantity(drainMs, 'duration');
@@ -89,6 +92,7 @@ export function outputForPrograms({ stdout, log, clock }: JsonParts): UpOutput {
       if (heldBack !== undefined && heldBack.length < mostHeldBack) heldBack.push(record);
       else print(record);
     },
+    isHoldingBack: () => heldBack !== undefined && heldBack.length > 0,
     ready: ({ version, proxyUrl, front, trust, stateFolder, ca }) => {
       const files = { ca: trust.caFile, caAndSystem: trust.mergedFile, wgetrc: trust.wgetrcFile };
       const tls = front === undefined ? {} : { tlsUrl: front.url };

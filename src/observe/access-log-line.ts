@@ -1,5 +1,6 @@
 // One line of Envoy's access log, parsed: the fields that bootstrap writes, each checked and capped. Pure; must not know
 // how lines are joined.
+import { epoch, type EpochMs } from '../clock.ts';
 import { printable } from '../errors.ts';
 
 type AccessLogLeg = 'connect' | 'plain' | 'listener' | 'intercept' | 'clear' | 'tcp';
@@ -75,6 +76,12 @@ export function parseAccessLogLine(line: string): AccessLogLine | undefined {
     text: pick(textFields, (field) => textOf(fields[field], maxCharsOf[field])),
     number: pick(numberFields, (field) => numberOf(fields[field])),
   };
+}
+
+/** when what the line tells of had ended; a time that cannot be read is long ago */
+export function endOf({ start, durationMs }: AccessLogLine): EpochMs {
+  const startMs = Date.parse(start);
+  return epoch(Number.isNaN(startMs) ? 0 : startMs + durationMs);
 }
 
 /** the line that says a tunnel stands or a connection was upgraded, written when it begins */

@@ -2,6 +2,8 @@
 
 export interface LineSplitter {
   take(bytes: Uint8Array): void;
+  /** bytes of a line that has begun and not ended */
+  pendingBytes(): number;
   /** forgets a line that has begun */
   reset(): void;
 }
@@ -36,6 +38,7 @@ export function createLineSplitter(
       }
       if (from < bytes.length) add(bytes.subarray(from));
     },
+    pendingBytes: () => size,
     reset: () => {
       parts = [];
       size = 0;

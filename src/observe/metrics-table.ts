@@ -1,6 +1,8 @@
 // Every metric of this product, in one table: what it counts and which labels it has, each label with a closed set of
 // values, none of which a client can choose. docs/metrics.md is made from it. Must not know prom-client.
 
+import { reasonCodes } from './reason-table.ts';
+
 export type MetricSpec = {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
@@ -111,10 +113,15 @@ export const metricsTable = {
     help: 'access records, by decision and outcome',
     labels: { decision: verdicts, outcome: ['ok', 'refused', 'failed'] },
   },
+  leafgate_record_reasons_total: {
+    kind: 'counter',
+    help: 'access records that were refused or failed, by reason (docs/records.md)',
+    labels: { reason: reasonCodes },
+  },
   leafgate_record_lines_lost_total: {
     kind: 'counter',
     help: "lines of Envoy's access log that became no record, by reason",
-    labels: { reason: ['not-json', 'too-long', 'forgotten', 'not-written'] },
+    labels: { reason: ['not-json', 'too-long', 'cut', 'forgotten', 'not-written', 'not-read'] },
   },
   leafgate_limits_reached_total: {
     kind: 'counter',

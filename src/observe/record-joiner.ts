@@ -2,9 +2,10 @@
 // tunnel are joined by id to fill in the client, and to tell a handshake that failed from one whose requests were seen.
 // Pure, bounded in memory; time is an argument.
 import { millis, type EpochMs } from '../clock.ts';
-import { isEstablished, parseAccessLogLine, type AccessLogLine } from './access-log-line.ts';
+import { endOf, isEstablished, parseAccessLogLine, type AccessLogLine } from './access-log-line.ts';
 import type { AccessRecord, FoundReason, RecordKind } from './access-record.ts';
 import { buildRecord } from './build-record.ts';
+import { isRunMarker } from './run-marker.ts';
 import { explainClientTls } from './explain-client-tls.ts';
 import { explainRequest } from './explain-request.ts';
 import { cutByStop, wasCutByStop } from './gateway-stop.ts';
@@ -16,10 +17,12 @@ export type RecordJoinerEvents = {
 };
 
 export interface RecordJoiner {
-  /** the records that this line completes, mostly none or one */
-  take(line: string, now: EpochMs): readonly AccessRecord[];
+  /** the records that this line completes, mostly none or one; without `now`, for lines of the past, it is as they say */
+  take(line: string, now?: EpochMs): readonly AccessRecord[];
   /** the records of tunnels that ended some time ago without showing anything; call it every second or so */
   sweep(now: EpochMs): readonly AccessRecord[];
+  /** the records of all tunnels that have none yet, when no more lines of them can come: the gateway has ended */
+  finish(): readonly AccessRecord[];
 }
 
 const defaultLimits: TunnelLimits = { maxTunnels: 20_000, graceMs: millis(3_000) };
@@ -29,15 +32,23 @@ export function createRecordJoiner(events: RecordJoinerEvents, limits = defaultL
   const joining: Joining = { tunnels, leaves: createSeenLeaves() };
   return {
     take: (text, now) => {
+      if (isRunMarker(text)) return finish(joining);
       const line = parseAccessLogLine(text);
       if (line === undefined) {
         events.lineLost('not-json');
         return [];
       }
-      return takeLine(joining, line, now);
+      return takeLine(joining, line, now ?? endOf(line));
     },
     sweep: (now) => tunnels.sweep(now).map((tunnel) => build(joining, tunnel.opening, 'tunnel', nothingSent)),
+    finish: () => finish(joining),
   };
+}
+
+function finish(joining: Joining): readonly AccessRecord[] {
+  return joining.tunnels.clear().map((tunnel) => {
+    return build(joining, tunnel.opening, 'tunnel', tunnel.waitsUntil === undefined ? cutByStop : nothingSent);
+  });
 }
 
 type Joining = { readonly tunnels: TunnelTable; readonly leaves: SeenLeaves };

@@ -48,6 +48,17 @@ const end = `
 |---|---|---|---|
 `;
 
+const kept = `
+## What is kept
+
+Envoy writes the lines that records are made of to \`gateway/access.json\` in the state folder (mode 0600), never to a pipe. When the file is an eighth of \`--keep-records\` large, it is renamed to \`access.json.<number>\`, with
+numbers that only grow, and Envoy opens a new one; the oldest go when all of them are larger than \`--keep-records\`.
+
+Records are made from the files at the speed of whoever reads stdout. A slow reader loses nothing: the lines wait on the disk. What has to be removed before it was read is counted in
+\`leafgate_record_lines_lost_total\` and said in the log, as is what a full disk swallows. \`access.json.shown\` notes how far records have been taken: a run goes on where the one before it stopped. After a \`kill -9\` the last half
+second may be shown twice, and what Envoy had not written yet (a fifth of a second) is lost.
+`;
+
 export function recordsMarkdown(): string {
   const fields = Object.entries(recordFieldTable).map(([name, row]) => `| \`${name}\` | ${row.of} | ${row.meaning} |`);
   const verdicts = clientTlsVerdicts.map((verdict) => `| \`${verdict}\` | ${clientTlsMeanings[verdict]} |`);
@@ -55,5 +66,7 @@ export function recordsMarkdown(): string {
     const { outcome, meaning, remedy } = reasonSpec(code);
     return `| \`${code}\` | ${outcome} | ${meaning} | ${remedy} |`;
   });
-  return [head, fields.join('\n'), '\n', middle, verdicts.join('\n'), '\n', end, reasons.join('\n'), '\n'].join('');
+  return [head, fields.join('\n'), '\n', middle, verdicts.join('\n'), '\n', end, reasons.join('\n'), '\n', kept].join(
+    '',
+  );
 }

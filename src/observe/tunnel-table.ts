@@ -32,6 +32,8 @@ export interface TunnelTable {
   mayHaveForgotten(id: string): boolean;
   /** forgets the tunnels whose time is over and returns those without a record */
   sweep(now: EpochMs): readonly Tunnel[];
+  /** forgets all and returns those without a record */
+  clear(): readonly Tunnel[];
 }
 
 export function createTunnelTable(limits: TunnelLimits, forgotten: () => void): TunnelTable {
@@ -62,6 +64,11 @@ export function createTunnelTable(limits: TunnelLimits, forgotten: () => void): 
         if (!tunnel.hasRecord) silent.push(tunnel);
         tunnels.delete(id);
       }
+      return silent;
+    },
+    clear: () => {
+      const silent = [...tunnels.values()].filter(({ hasRecord }) => !hasRecord);
+      tunnels.clear();
       return silent;
     },
   };

@@ -124,6 +124,15 @@ export const quantitySettings = {
     most: hour,
     reason: 'how long a stop waits for open connections: Ctrl-C must feel prompt, and tunnels never end by themselves',
   }),
+  keepRecords: quantity('bytes', {
+    name: 'keep-records',
+    group: 'limits',
+    commands: gateway,
+    default: 128 * mib,
+    least: mib,
+    most: 1024 * gib,
+    reason: 'of the access log on disk, in eight files: about 1 KiB a request; what `leafgate log` can show',
+  }),
   maxConnectionsPerTrust: quantity('count', {
     name: 'max-connections-per-trust',
     group: 'limits',

@@ -28,6 +28,7 @@ export function createFakeIo(env: Readonly<Record<string, string>> = {}, clock: 
       stderr: (text) => {
         printed.err += text;
       },
+      stdoutTaken: () => Promise.resolve(),
       isTerminal: false,
       linesLost: () => 0,
       flush: () => Promise.resolve(true),

@@ -40,7 +40,7 @@ export async function startGatewayUnderTest(options: GatewayUnderTestOptions): P
   const args = ['up', '--json', '--listen', '127.0.0.1:0', '--state', state, ...(options.args ?? [])];
   const child = startProcess(process.execPath, [mainScript, ...args], { env: environment(options) });
   const [, proxyUrl = ''] = await child.waitForOutput(/"event":"ready".*"proxyUrl":"([^"]+)"/, startDeadlineMs);
-  const records = (): readonly AccessRecord[] => parseRecords(child.stdout());
+  const records = recordReader(() => child.stdout());
   return {
     process: child,
     proxyUrl,
@@ -100,10 +100,20 @@ export function commandLine(pid: number): string {
   }
 }
 
-function parseRecords(text: string): readonly AccessRecord[] {
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  return whole
-    .split('\n')
-    .filter((line) => line.startsWith('{') && !line.startsWith('{"event":'))
-    .map((line) => JSON.parse(line) as AccessRecord);
+/** parses each line once, however often it is asked */
+function recordReader(text: () => string): () => readonly AccessRecord[] {
+  const records: AccessRecord[] = [];
+  let read = 0;
+  return () => {
+    const whole = text();
+    const end = whole.lastIndexOf('\n') + 1;
+    const lines = whole.slice(read, end).split('\n');
+    read = Math.max(read, end);
+    records.push(...lines.flatMap(parseRecord));
+    return [...records];
+  };
+}
+
+function parseRecord(line: string): readonly AccessRecord[] {
+  return line.startsWith('{') && !line.startsWith('{"event":') ? [JSON.parse(line) as AccessRecord] : [];
 }

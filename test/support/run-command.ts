@@ -2,6 +2,7 @@
 // says so, when the deadline passes, or when the test process ends.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { StringDecoder } from 'node:string_decoder';
 import type { ChildEnvironment } from './scrubbed-environment.ts';
 import { waitFor, withDeadline } from './wait-for.ts';
 
@@ -29,6 +30,9 @@ export type StartedProcess = {
   stderr(): string;
   /** waits until stdout or stderr matches; fails at once, with the output, when the process ends first */
   waitForOutput(pattern: RegExp, deadlineMs?: number): Promise<RegExpExecArray>;
+  /** reads no more of stdout, so that its pipe fills */
+  pauseOutput(): void;
+  resumeOutput(): void;
   /** a signal to the process itself */
   signal(signal: NodeJS.Signals): void;
   /** ends the group: SIGTERM to the process, SIGKILL to the group when `graceMs` passes */
@@ -82,6 +86,8 @@ export function startProcess(command: string, args: readonly string[], options: 
     stdout,
     stderr,
     waitForOutput: (pattern, deadlineMs) => outputMatching({ pattern, exited, stdout, stderr, deadlineMs }),
+    pauseOutput: () => void child.stdout?.pause(),
+    resumeOutput: () => void child.stdout?.resume(),
     signal: (signal) => void child.kill(signal),
     stop: async (graceMs = 5000) => {
       child.kill('SIGTERM');
@@ -98,9 +104,10 @@ export function startProcess(command: string, args: readonly string[], options: 
 }
 
 function capture(stream: NodeJS.ReadableStream | null): () => string {
-  const chunks: Buffer[] = [];
-  stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
-  return () => Buffer.concat(chunks).toString('utf8');
+  const decoder = new StringDecoder('utf8');
+  let text = '';
+  stream?.on('data', (chunk: Buffer) => (text += decoder.write(chunk)));
+  return () => text;
 }
 
 function exitOf(child: ChildProcess, command: string): Promise<ExitInfo> {
@@ -114,12 +121,14 @@ function exitOf(child: ChildProcess, command: string): Promise<ExitInfo> {
   return exited;
 }
 
+const noOutput = { pauseOutput: () => undefined, resumeOutput: () => undefined };
+
 function neverStarted(exited: Promise<ExitInfo>): Omit<StartedProcess, 'stdout' | 'stderr'> {
   const failed = async (): Promise<never> => {
     await exited;
     throw new Error('the process did not start');
   };
-  return { pid: -1, exited, waitForOutput: failed, signal: () => undefined, stop: () => exited };
+  return { pid: -1, exited, waitForOutput: failed, signal: () => undefined, ...noOutput, stop: () => exited };
 }
 
 type OutputQuestion = {

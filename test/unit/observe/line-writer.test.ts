@@ -55,6 +55,58 @@ describe('a line writer', () => {
     closeSync(descriptor);
   });
 
+  test('says when its reader has taken all, and not before', async () => {
+    const descriptor = openSync(fifo, constants.O_RDWR);
+    const writer = createLineWriter({ descriptor });
+    // more than a pipe holds
+    for (let at = 0; at < 200; at += 1) writer.write(`${'x'.repeat(999)}\n`);
+    let isTaken = false;
+    void writer.taken().then(() => (isTaken = true));
+    const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+    let read = 0;
+    await waitFor('most of it', () => {
+      read += readSync(reader, Buffer.alloc(8 * 1024));
+      return read >= 100_000;
+    });
+    expect(isTaken).toBe(false);
+    await waitFor('the rest', () => {
+      try {
+        read += readSync(reader, Buffer.alloc(8 * 1024));
+      } catch {
+        // EAGAIN: nothing just now
+      }
+      return isTaken;
+    });
+    expect(writer.lost()).toBe(0);
+    await writer.taken();
+    closeSync(reader);
+    closeSync(descriptor);
+  });
+
+  test('waits for no reader that is gone', async () => {
+    const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+    const descriptor = openSync(fifo, constants.O_WRONLY);
+    const writer = createLineWriter({ descriptor });
+    closeSync(reader);
+    writer.write('nobody reads\n');
+    await writer.taken();
+    expect(writer.lost()).toBe(1);
+    closeSync(descriptor);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('goes on trying while somebody waits, as on a full disk', async () => {
+    const descriptor = openSync('/dev/full', constants.O_WRONLY);
+    const writer = createLineWriter({ descriptor });
+    writer.write('a line\n');
+    await writer.flush(10_000);
+    let isTaken = false;
+    void writer.taken().then(() => (isTaken = true));
+    expect(isTaken).toBe(false);
+    closeSync(descriptor);
+    // it is tried again without another line: a closed descriptor is as a reader that is gone
+    await waitFor('the wait to end', () => isTaken);
+  });
+
   test.skipIf(!existsSync('/dev/full'))('a full disk costs no line: all is tried again with the next one', async () => {
     const descriptor = openSync('/dev/full', constants.O_WRONLY);
     const writer = createLineWriter({ descriptor, maxBufferedBytes: 100 });
