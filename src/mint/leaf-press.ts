@@ -108,8 +108,7 @@ export class LeafPress {
       serialHex,
       notBefore,
       notAfter,
-      // a copy of its own: a small Buffer is a slice of an 8 KiB one, all of which would live as long as this leaf
-      chainPem: new Uint8Array(leafChainPem(der, this.signer.chain)),
+      chainPem: leafChainPem(der, this.signer.chain),
       privateKeyPem: plate.key.privateKeyPem,
     };
   }

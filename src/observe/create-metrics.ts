@@ -91,9 +91,12 @@ function createOne(registry: Registry, name: string, spec: MetricSpec): AnyMetri
 
 type LabelValues = Record<string, string>;
 
+const noLabels: LabelValues = {};
+
 /** the table's types have checked the labels already; prom-client wants a plain record */
 function labelValues(labels: object | undefined): LabelValues {
-  return Object.fromEntries(Object.entries(labels ?? {}).map(([label, value]) => [label, String(value)]));
+  if (labels === undefined) return noLabels;
+  return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, String(value)]));
 }
 
 function labelCombinations(labels: MetricSpec['labels']): readonly LabelValues[] {

@@ -141,6 +141,11 @@ describe('PEM that we write', () => {
     expect(lines.slice(1, -3).every((line) => line.length === 64)).toBe(true);
   });
 
+  test.each([0, 1, 2, 3, 46, 47, 48, 49, 50, 500])('writes %i bytes as Node writes their base64', (length) => {
+    const bytes = Uint8Array.from({ length }, (_, index) => (index * 151 + length) & 0xff);
+    expect(encodePem('X', bytes).split('\n').slice(1, -2).join('')).toBe(Buffer.from(bytes).toString('base64'));
+  });
+
   test('takes only its own part of a larger buffer', () => {
     const large = Buffer.from('xxhelloxx');
     expect(encodePem('X', large.subarray(2, 7))).toContain(Buffer.from('hello').toString('base64'));
@@ -150,6 +155,8 @@ describe('PEM that we write', () => {
     const bytes = leafChainPem(a.certificate.der, [b.certificate]);
     expect(subjects(bytes)).toEqual(['O=test, CN=a', 'O=test, CN=b']);
     expect(Buffer.from(bytes).toString()).toBe(pemA + pemB);
+    // a slice of a shared buffer would keep all of that alive as long as the leaf
+    expect(bytes.buffer.byteLength).toBe(bytes.length);
   });
 });
 
