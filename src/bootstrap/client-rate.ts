@@ -1,7 +1,7 @@
 // How many requests one client may bring to the proxy: CONNECTs and requests in clear, each counted before anything is done
 // for it. A client is its verified actor, else its address. What is inside a tunnel is not counted.
 import type { ClientRate } from '../settings/gateway-spec.ts';
-import { cel, celFormat, httpStateFilter, ownObject, stateKeys, stateText } from './filter-state.ts';
+import { stateKeys } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 import { clientRateStats } from './limits.ts';
 
@@ -29,7 +29,7 @@ export function clientRateFilters(rate: ClientRate | undefined, hasActors: boole
     max_dynamic_descriptors: maxClients,
     ...(hasActors ? countedByActor(bucket) : countedByAddress(bucket)),
   });
-  return hasActors ? [kindFilter, filter] : [filter];
+  return [filter];
 }
 
 /** an entry without a value has a bucket for each value that comes */
@@ -40,16 +40,12 @@ function countedByAddress(bucket: JsonObject): JsonObject {
   };
 }
 
-/** what a client without a certificate is counted by must not be what one with a certificate is */
-const kindKey = 'kind';
-const kindFilter = httpStateFilter('client-kind', [
-  ownObject(stateKeys.clientKind, celFormat(cel(`'${stateKeys.actor}' in filter_state ? 'actor' : 'address'`))),
-]);
-
+/** with one of the two, never both: many actors may come from one address */
 function countedByActor(bucket: JsonObject): JsonObject {
-  const kind = stateAction(kindKey, stateKeys.clientKind);
+  const kind = celAction(kindKey, `'${stateKeys.actor}' in filter_state ? 'actor' : 'address'`);
+  const actor = celAction('actor', `filter_state['${stateKeys.actor}']`);
   return {
-    rate_limits: [{ actions: [kind, stateAction('actor', stateKeys.actor)] }, { actions: [kind, byAddress] }],
+    rate_limits: [{ actions: [kind, actor] }, { actions: [kind, byAddress] }],
     descriptors: [
       { entries: [{ key: kindKey, value: 'actor' }, { key: 'actor' }], token_bucket: bucket },
       { entries: [{ key: kindKey, value: 'address' }, { key: addressKey }], token_bucket: bucket },
@@ -57,6 +53,10 @@ function countedByActor(bucket: JsonObject): JsonObject {
   };
 }
 
-function stateAction(key: string, state: string): JsonObject {
-  return { generic_key: { descriptor_key: key, descriptor_value: stateText(state) } };
+const kindKey = 'kind';
+
+/** an expression that fails drops its descriptor */
+function celAction(key: string, text: string): JsonObject {
+  const type = 'envoy.extensions.rate_limit_descriptors.expr.v3.Descriptor';
+  return { extension: extension('envoy.rate_limit_descriptors.expr', type, { descriptor_key: key, text }) };
 }

@@ -23,8 +23,6 @@ export const stateKeys = {
   peerUris: 'leafgate.peer_uris',
   /** name of the client certificate that the origin shall see */
   credential: 'leafgate.credential',
-  /** what a client's requests are counted by: `actor` or `address` */
-  clientKind: 'leafgate.client_kind',
   /** `<verdict>:<rule>`, which chooses the inner chain */
   rule: 'leafgate.rule',
   /** `true` or not, piece by piece: whether the names of a leg agree */
