@@ -12,9 +12,10 @@ const rooms = {
   transport: { may: ['names', 'x509', 'settings', 'observe'], why: 'a connection is keyed by origin and trust, nothing else' },
   projection: { may: ['names', 'x509', 'kube', 'settings', 'observe'], why: 'writers know bundles, not their backends' },
   probe: { may: ['names', 'x509', 'transport', 'settings', 'observe'], why: 'the probe stands where an actor stands' },
+  doctor: { may: ['names', 'settings'], why: 'what is broken is judged from facts: reading and asking is the edge of cli' },
   settings: { may: ['names', 'policy'], why: 'the spec is what every parser produces, so it knows no edge' },
   observe: { may: ['names', 'policy', 'settings'], why: 'watching must not pull in what it watches' },
-  cli: { may: Object.keys({ names: 0, policy: 0, x509: 0, pool: 0, mint: 0, sds: 0, bootstrap: 0, envoy: 0, transport: 0, projection: 0, probe: 0, settings: 0, observe: 0 }), why: 'the commands compose and nobody imports them' },
+  cli: { may: Object.keys({ names: 0, policy: 0, x509: 0, pool: 0, mint: 0, sds: 0, bootstrap: 0, envoy: 0, transport: 0, projection: 0, probe: 0, doctor: 0, settings: 0, observe: 0 }), why: 'the commands compose and nobody imports them' },
 };
 
 const doors = {

@@ -113,7 +113,8 @@ export const coreErrors = errorSlice({
 /** longest field value shown in a message; what is longer is cut, since clients choose some of them */
 const maxShownChars = 300;
 
-function fill(template: string, fields: ErrorFields): string {
+/** replaces each `{field}` that is given, by text that is safe to print */
+export function fill(template: string, fields: ErrorFields): string {
   return template.replace(/\{([a-zA-Z]+)\}/g, (whole, field: string) => {
     const value = fields[field];
     return value === undefined ? whole : printable(String(value));
