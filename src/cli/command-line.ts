@@ -6,6 +6,7 @@ import type { ExitCode } from '../errors.ts';
 import type { CommandContext, Io } from './command-context.ts';
 import { createContext } from './command-context.ts';
 import { cliErrors } from './cli-errors.ts';
+import { addDoctorCommand } from './doctor-command.ts';
 import { addPoolCommands } from './pool-commands.ts';
 import { addProbeCommands } from './probe-commands.ts';
 import { addRunCommand } from './run-command.ts';
@@ -22,6 +23,7 @@ const examples = `Examples:
   leafgate up                                 a gateway on 127.0.0.1:3128 that decrypts, shows and forwards
   leafgate run -- curl https://example.com/   one command through it, with proxy and trust set for the usual tools
   leafgate status                             what runs, its versions, policy, counts and memory
+  leafgate doctor                             what is broken, with its remedy, and a handshake that proves the rest
   leafgate probe check https://example.com/   shows that the traffic is intercepted, from an actor's place
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow '*.example.com'
                                               the on-demand SDS server alone, for an Envoy of your own
@@ -59,7 +61,15 @@ function buildProgram(context: CommandContext): Command {
       writeOut: (text) => context.io.stdout(text),
       writeErr: () => undefined,
     });
-  for (const add of [addUpCommand, addRunCommand, addStatusCommand, addSdsCommand, addPoolCommands, addProbeCommands])
+  for (const add of [
+    addUpCommand,
+    addRunCommand,
+    addStatusCommand,
+    addDoctorCommand,
+    addSdsCommand,
+    addPoolCommands,
+    addProbeCommands,
+  ])
     add(program, context);
   for (const command of allCommands(program)) {
     command.exitOverride().configureOutput({ writeErr: () => undefined });

@@ -27,7 +27,7 @@ export type GatewayFolder = {
   readonly removeTemporary: () => void;
 };
 
-const longestSocketName = 'self-check.sock';
+export const longestSocketName = 'self-check.sock';
 
 /** Makes the folders, all 0700. */
 export function makeGatewayFolder(dir: string): GatewayFolder {

@@ -35,7 +35,7 @@ export type MaterialItem = {
 export type OpenedMaterial = { readonly item: MaterialItem; readonly files: CheckedFiles<CheckedMaterial> };
 
 export type MaterialRequest = {
-  readonly spec: GatewaySpec;
+  readonly spec: Pick<GatewaySpec, 'front'>;
   /** `--origin-ca`; absolute */
   readonly originCaFiles: readonly string[];
   readonly clock: Clock;
@@ -75,7 +75,7 @@ async function openItem(item: MaterialItem, clock: Clock): Promise<OpenedMateria
   return { item, files };
 }
 
-function frontItems({ front }: GatewaySpec): readonly MaterialItem[] {
+function frontItems({ front }: Pick<GatewaySpec, 'front'>): readonly MaterialItem[] {
   if (front === undefined) return [];
   const serving: MaterialItem = {
     kind: 'front',

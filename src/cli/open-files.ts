@@ -7,7 +7,7 @@ import { cliErrors } from './cli-errors.ts';
 const filesPerConnection = 2;
 /** listeners, admin, SDS, logs, event loops, and what the process opens for itself */
 const ownFiles = 200;
-const fewestConnections = 16;
+export const fewestConnections = 16;
 
 /** The limit that a child of this process gets; undefined where the system does not say. */
 export function openFilesLimit(limits: () => string = readLimits): number | undefined {
@@ -15,10 +15,14 @@ export function openFilesLimit(limits: () => string = readLimits): number | unde
   return soft === undefined ? undefined : Number(soft);
 }
 
+export function connectionsPossible(limit: number): number {
+  return Math.max(0, Math.floor((limit - ownFiles) / filesPerConnection));
+}
+
 /** At most `asked`. @throws open-files-too-few */
 export function connectionsWithin(limit: number | undefined, asked: number): number {
   if (limit === undefined) return asked;
-  const possible = Math.floor((limit - ownFiles) / filesPerConnection);
+  const possible = connectionsPossible(limit);
   if (possible < fewestConnections) {
     const needed = ownFiles + fewestConnections * filesPerConnection;
     throw cliErrors.error('open-files-too-few', { limit, needed });

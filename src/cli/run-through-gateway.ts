@@ -1,5 +1,5 @@
 // One command through a running gateway, or through one that lives as long as the command.
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -17,15 +17,13 @@ import { makeGatewayFolder } from './gateway-folder.ts';
 import { readGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { interruptedStart, withGateway } from './gateway-session.ts';
 import { printError } from './print-error.ts';
+import { runFolderPrefix, sweepRunFolders } from './run-folders.ts';
 import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
 import { camelCase, settingSource } from './setting-options.ts';
-import { processStart } from './state-lock.ts';
 import { openStateFolder, stateFolderPath, type StateFolder } from './state-folder.ts';
 
 /** a temporary gateway takes any free port, so that it is in nobody's way */
 const anyPort = '127.0.0.1:0';
-/** followed by the process id, so that the folders of killed runs can be told */
-const runFolderPrefix = 'leafgate-run-';
 /** what a shell returns for a command that Ctrl-C ended before it ran */
 const interruptedExitCode = 130;
 
@@ -70,16 +68,6 @@ type TemporaryParts = {
   readonly options: GatewayOptions;
   readonly context: CommandContext;
 };
-
-/** Removes what runs that were killed have left. */
-function sweepRunFolders(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const pid = new RegExp(`^${runFolderPrefix}(\\d+)-`).exec(name)?.[1];
-    if (pid === undefined || processStart(Number(pid)) !== undefined) continue;
-    // somebody else's stays: the system says no
-    rmSync(join(tmpdir(), name), { recursive: true, force: true });
-  }
-}
 
 async function runThroughTemporary(words: readonly string[], parts: TemporaryParts): Promise<number> {
   const { context, options, state } = parts;

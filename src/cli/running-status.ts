@@ -7,7 +7,7 @@ import { LeafgateError } from '../errors.ts';
 import { askHealth } from './ask-health.ts';
 import { parseGatewayStatus, type GatewayStatus } from './gateway-status.ts';
 import { readSamples, sumOf, type Samples } from './read-samples.ts';
-import { readGatewayNote, type RunningGatewayNote } from './running-gateway-file.ts';
+import { readGatewayNote } from './running-gateway-file.ts';
 import type { StateFolder } from './state-folder.ts';
 import { lockHolder } from './state-lock.ts';
 
@@ -47,27 +47,27 @@ export async function readRunningStatus(state: StateFolder): Promise<RunningStat
   if (holder === undefined) return { kind: 'none', stateFolder };
   const note = readGatewayNote(state.gatewayFile);
   if (note?.pid !== holder.pid) return { kind: 'changing', stateFolder, pid: holder.pid };
-  const answer = await askHealth(note.healthAddress, '/status');
-  const status = answer.kind === 'answer' ? parseGatewayStatus(answer.body) : undefined;
-  if (status === undefined) {
-    const problem = answer.kind === 'silent' ? answer.reason : `status ${answer.status}`;
-    return { kind: 'silent', stateFolder, pid: note.pid, problem };
-  }
-  return { kind: 'running', stateFolder, status, ...(await readFigures(note, status)) };
+  const health = await readHealth(note.healthAddress);
+  if (health.kind === 'silent') return { kind: 'silent', stateFolder, pid: note.pid, problem: health.reason };
+  const { status, counts } = health;
+  return {
+    ...{ kind: 'running', stateFolder, status, counts, memoryBytes: residentBytes(note.pid) },
+    envoy: await readEnvoy(note.adminSocket, status.gateway?.envoyPid),
+  };
 }
 
-type Figures = Pick<Extract<RunningStatus, { kind: 'running' }>, 'counts' | 'memoryBytes' | 'envoy'>;
+export type HealthReading =
+  | { readonly kind: 'silent'; readonly reason: string }
+  | { readonly kind: 'said'; readonly status: GatewayStatus; readonly counts: Counts | undefined };
 
-async function readFigures(note: RunningGatewayNote, status: GatewayStatus): Promise<Figures> {
-  const [metrics, envoy] = await Promise.all([
-    askHealth(note.healthAddress, '/metrics'),
-    readEnvoy(note.adminSocket, status.gateway?.envoyPid),
-  ]);
-  return {
-    counts: metrics.kind === 'answer' && metrics.status === 200 ? countsOf(readSamples(metrics.body)) : undefined,
-    memoryBytes: residentBytes(note.pid),
-    envoy,
-  };
+export async function readHealth(address: string): Promise<HealthReading> {
+  const answer = await askHealth(address, '/status');
+  if (answer.kind === 'silent') return answer;
+  const status = parseGatewayStatus(answer.body);
+  if (status === undefined) return { kind: 'silent', reason: `what answers there is no gateway (${answer.status})` };
+  const metrics = await askHealth(address, '/metrics');
+  const isRead = metrics.kind === 'answer' && metrics.status === 200;
+  return { kind: 'said', status, counts: isRead ? countsOf(readSamples(metrics.body)) : undefined };
 }
 
 async function readEnvoy(adminSocket: string, pid: number | undefined): Promise<EnvoyFacts> {

@@ -20,12 +20,14 @@ import type { StateLock } from './state-lock.ts';
 import { takeLock } from './state-lock.ts';
 
 /** raised when a file of the folder changes its meaning; an older or newer leafgate then refuses the folder */
-const schemaVersion = 1;
+export const schemaVersion = 1;
 
 const stateSchema = z.object({ schema: z.int() });
 
 export type StateFolder = {
   readonly folder: string;
+  /** says which schema the folder has */
+  readonly stateFile: string;
   readonly poolFile: string;
   /** held by `up` for as long as it runs */
   readonly lockFile: string;
@@ -74,6 +76,7 @@ export async function openStateFolder(folder: string, clock: Clock): Promise<Ope
 export function knownState(folder: string): StateFolder {
   return {
     folder,
+    stateFile: join(folder, 'state.json'),
     poolFile: join(folder, 'pool.json'),
     lockFile: join(folder, 'gateway.lock'),
     gatewayFile: join(folder, 'gateway.json'),
@@ -98,16 +101,16 @@ function makePrivateFolder(folder: string): void {
 }
 
 /** what a first start that was killed leaves: its lock, and a pool that never got its name */
-function isOfFirstStart(name: string): boolean {
+export function isOfFirstStart(name: string): boolean {
   return name.startsWith('setup.lock') || name.startsWith('pool.json.');
 }
 
-function isOurs(folder: string): boolean {
+export function isOurs(folder: string): boolean {
   return existsSync(join(folder, 'state.json')) || existsSync(join(folder, 'pool.json'));
 }
 
 async function ensurePool(state: StateFolder, clock: Clock): Promise<boolean> {
-  const stateFile = join(state.folder, 'state.json');
+  const { stateFile } = state;
   const isKnown = existsSync(stateFile);
   if (isKnown) checkSchema(state.folder, stateFile);
   if (existsSync(state.poolFile)) {
@@ -120,13 +123,23 @@ async function ensurePool(state: StateFolder, clock: Clock): Promise<boolean> {
   return true;
 }
 
-function checkSchema(folder: string, stateFile: string): void {
-  let found = 'unreadable';
+/** `unreadable` where the file says none. Throws what the file system throws. */
+export function readSchema(stateFile: string): string {
+  const text = readFileSync(stateFile, 'utf8');
   try {
-    const parsed = stateSchema.safeParse(JSON.parse(readFileSync(stateFile, 'utf8')));
-    if (parsed.success) found = String(parsed.data.schema);
+    const parsed = stateSchema.safeParse(JSON.parse(text));
+    return parsed.success ? String(parsed.data.schema) : 'unreadable';
+  } catch {
+    return 'unreadable';
+  }
+}
+
+function checkSchema(folder: string, stateFile: string): void {
+  let found: string;
+  try {
+    found = readSchema(stateFile);
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw unusable(folder, error);
+    throw unusable(folder, error);
   }
   if (found !== String(schemaVersion)) {
     throw cliErrors.error('state-schema-unknown', { folder, found, known: schemaVersion });

@@ -38,6 +38,15 @@ export function takeLock(path: string): LockAttempt {
   }
 }
 
+/** What stands at the place of a lock; `left-behind`: its holder has ended without letting go. */
+export type LockState = { readonly kind: 'free' } | { readonly kind: 'held' | 'left-behind'; readonly pid: number };
+
+export function lockState(path: string): LockState {
+  const holder = readHolder(path);
+  if (holder === undefined) return { kind: 'free' };
+  return { kind: isAlive(holder) ? 'held' : 'left-behind', pid: holder.pid };
+}
+
 /** Who holds the lock now; undefined when nobody alive does. */
 export function lockHolder(path: string): LockHolder | undefined {
   const holder = readHolder(path);

@@ -122,7 +122,8 @@ export type EnvironmentFacts = {
 };
 
 export type GivenFileFacts = {
-  readonly originCas: readonly { readonly file: string; readonly faults: readonly FoundFault[] }[];
+  /** --origin-ca, --proxy-cert and --client-ca */
+  readonly certificates: { readonly files: readonly string[]; readonly faults: readonly FoundFault[] } | undefined;
   readonly policy: { readonly file: string; readonly faults: readonly FoundFault[] } | undefined;
 };
 

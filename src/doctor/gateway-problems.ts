@@ -64,7 +64,7 @@ export const stateProblems = problemTable({
     what: 'the pool file {file} holds CA keys and is not private (mode {mode})',
     remedy: 'run `chmod 600 {file}`, and make a new pool if somebody may have read it',
   },
-  'origin-ca-bad': {
+  'certificate-file-bad': {
     severity: 'fault',
     what: '{detail}',
     remedy: '{remedy}',

@@ -21,7 +21,7 @@ export const stateChecks: readonly Check<DoctorFacts>[] = [
 ];
 
 export const givenFileChecks: readonly Check<DoctorFacts>[] = [
-  { id: 'origin-ca', title: 'the files of --origin-ca', examine: ({ files }) => originCas(files) },
+  { id: 'certificates', title: 'certificates that were given', examine: ({ files }) => certificates(files) },
   { id: 'policy', title: 'the file of --policy', examine: ({ files }) => policyFile(files) },
 ];
 
@@ -82,13 +82,11 @@ function poolMode({ kind, file, looseMode: mode }: PoolFacts): CheckResult {
   return foundOr(mode === undefined ? [] : [problem('pool-open-to-others', { file, mode })], 'only its owner');
 }
 
-function originCas({ originCas: files }: GivenFileFacts): CheckResult {
-  if (files.length === 0) return skipped('none is given');
-  const faults = files.flatMap((file) => file.faults);
-  const note = files.map(({ file }) => file).join(', ');
+function certificates({ certificates: given }: GivenFileFacts): CheckResult {
+  if (given === undefined) return skipped('none is given');
   return foundOr(
-    faults.map((fault) => problem('origin-ca-bad', wordsOf(fault))),
-    note,
+    given.faults.map((fault) => problem('certificate-file-bad', wordsOf(fault))),
+    given.files.join(', '),
   );
 }
 

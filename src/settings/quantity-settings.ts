@@ -10,8 +10,8 @@ const kib = 1024;
 const mib = 1024 * kib;
 const gib = 1024 * mib;
 
-const gatewayAndSds: readonly SettingCommand[] = ['up', 'run', 'sds'];
-const gateway: readonly SettingCommand[] = ['up', 'run'];
+const gatewayAndSds: readonly SettingCommand[] = ['up', 'run', 'sds', 'doctor'];
+const gateway: readonly SettingCommand[] = ['up', 'run', 'doctor'];
 
 export const quantitySettings = {
   leafTtl: quantity('duration', {

@@ -1,7 +1,7 @@
 // The settings that are texts and switches; each text has a parser of its own.
 import type { SettingCommand, SwitchSetting, TextSetting } from './setting-types.ts';
 
-const gateway: readonly SettingCommand[] = ['up', 'run'];
+const gateway: readonly SettingCommand[] = ['up', 'run', 'doctor'];
 const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe', 'status', 'doctor'];
 const onState: readonly SettingCommand[] = ['up', 'run', 'status', 'doctor'];
 
@@ -136,7 +136,7 @@ export const switchSettings = {
   allowEd25519: toggle({
     name: 'allow-ed25519',
     group: 'minting',
-    commands: ['up', 'run', 'sds'],
+    commands: ['up', 'run', 'sds', 'doctor'],
     reason: 'lets an Ed25519 CA sign, which browsers and mbedTLS refuse',
   }),
 } as const;

@@ -41,6 +41,6 @@ export const soundFacts: DoctorFacts = {
   },
   trust: { kind: 'compared', files: [{ path: '/s/gateway/trust/ca.pem', state: 'same' }] },
   environment: { proxyUrl: 'http://127.0.0.1:3128', proxies: {}, noProxy: {}, trust: [] },
-  files: { originCas: [], policy: undefined },
+  files: { certificates: undefined, policy: undefined },
   handshake: { kind: 'passed', through: 'the running gateway' },
 };

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorTable, errorsMarkdown } from '../../../src/cli/error-table.ts';
 import { settingsMarkdown } from '../../../src/cli/settings-markdown.ts';
+import { doctorProblems } from '../../../src/doctor/doctor-checks.ts';
+import { doctorMarkdown } from '../../../src/doctor/doctor-markdown.ts';
 import { metricsTable } from '../../../src/observe/metrics-table.ts';
 import { metricsMarkdown } from '../../../src/observe/metrics-markdown.ts';
 import { recordsMarkdown } from '../../../src/observe/records-markdown.ts';
@@ -13,6 +15,7 @@ const sourceFolder = new URL('../../../src', import.meta.url).pathname;
 describe('documents made from tables', () => {
   test.each([
     ['docs/errors.md', errorsMarkdown],
+    ['docs/doctor.md', doctorMarkdown],
     ['docs/settings.md', settingsMarkdown],
     ['docs/metrics.md', metricsMarkdown],
     ['docs/records.md', recordsMarkdown],
@@ -41,6 +44,15 @@ describe('the vocabulary of errors', () => {
 
   test('says what to do for every error', () => {
     expect(errorTable.filter(({ spec }) => spec.remedy.trim() === '')).toEqual([]);
+  });
+});
+
+describe('the table of problems that doctor can find', () => {
+  test('has kebab-case ids, and sentences without a full stop that say what to do', () => {
+    const wrong = Object.entries(doctorProblems).filter(([id, { what, remedy }]) => {
+      return !/^[a-z]+(-[a-z]+)*$/.test(id) || /\.$/.test(what + remedy) || remedy === '' || /^[A-Z][a-z]/.test(remedy);
+    });
+    expect(wrong).toEqual([]);
   });
 });
 

@@ -114,13 +114,13 @@ const cases: readonly (readonly [string, Partial<DoctorFacts>, string, RegExp])[
   ['an open pool file', { pool: { ...pool, looseMode: '0644' } }, 'pool-open-to-others', /0644.*chmod 600/],
   [
     'a bad origin CA',
-    { files: { originCas: [{ file: '/o', faults: [fault('pem-private-key')] }], policy: undefined } },
-    'origin-ca-bad',
+    { files: { certificates: { files: ['/o'], faults: [fault('pem-private-key')] }, policy: undefined } },
+    'certificate-file-bad',
     /pem-private-key happened/,
   ],
   [
     'a bad policy',
-    { files: { originCas: [], policy: { file: '/y', faults: [fault('policy')] } } },
+    { files: { certificates: undefined, policy: { file: '/y', faults: [fault('policy')] } } },
     'policy-bad',
     /policy happened/,
   ],

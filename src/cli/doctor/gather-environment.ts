@@ -1,0 +1,77 @@
+// Facts about the proxy and trust variables of the shell, and about certificate files that were given with flags.
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '../../clock.ts';
+import type { EnvironmentFacts, GivenFileFacts } from '../../doctor/doctor-facts.ts';
+import type { Pool } from '../../pool/pool-types.ts';
+import { actorVariables } from '../../projection/actor-environment.ts';
+import { parseRoots } from '../../projection/system-roots.ts';
+import { systemReason } from '../../system-error.ts';
+import { checkOriginCas } from '../envoy-files.ts';
+import type { GatewayOptions } from '../gateway-options.ts';
+import { openMaterial, originCasIn } from '../gateway-material.ts';
+import { faultsOf } from './gather-state.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const proxyNames = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
+const noProxyNames = ['NO_PROXY', 'no_proxy'];
+
+export async function gatherEnvironment(
+  env: Environment,
+  proxyUrl: string | undefined,
+  pool: Pool | undefined,
+): Promise<EnvironmentFacts> {
+  const names = actorVariables.flatMap(({ name, value }) => (value === 'merged' || value === 'anchors' ? [name] : []));
+  const given = Object.entries(pick(env, names));
+  return {
+    proxyUrl,
+    proxies: pick(env, proxyNames),
+    noProxy: pick(env, noProxyNames),
+    trust: await Promise.all(given.map(([name, path]) => trustVariable(name, path, pool))),
+  };
+}
+
+function pick(env: Environment, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = env[name] ?? '';
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
+}
+
+async function trustVariable(
+  name: string,
+  path: string,
+  pool: Pool | undefined,
+): Promise<EnvironmentFacts['trust'][number]> {
+  let text: string;
+  try {
+    text = await readFile(path, 'latin1');
+  } catch (error) {
+    return { name, path, unusableBecause: systemReason(error), holdsCa: undefined };
+  }
+  const held = new Set(parseRoots(text).certificates.map(({ sha256 }) => sha256));
+  const unusableBecause = held.size === 0 ? 'it holds no certificate' : undefined;
+  const holdsCa = pool?.cas.every(({ anchor }) => held.has(anchor.sha256));
+  return { name, path, unusableBecause, holdsCa };
+}
+
+export async function gatherGivenFiles(
+  { originCaFiles, front }: GatewayOptions,
+  pool: Pool | undefined,
+  clock: Clock,
+): Promise<GivenFileFacts> {
+  const frontFiles = front === undefined ? [] : [front.certificateDir, front.clientCaFile ?? ''];
+  const files = [...originCaFiles, ...frontFiles].filter((file) => file !== '');
+  if (files.length === 0) return { certificates: undefined, policy: undefined };
+  try {
+    const spec = { front: front === undefined ? undefined : { ...front, listen: undefined } };
+    const material = await openMaterial({ spec, originCaFiles, clock });
+    for (const { files: opened } of material) opened.close();
+    if (pool !== undefined) checkOriginCas(originCasIn(material), originCaFiles, pool);
+    return { certificates: { files, faults: [] }, policy: undefined };
+  } catch (thrown) {
+    return { certificates: { files, faults: faultsOf(thrown) }, policy: undefined };
+  }
+}

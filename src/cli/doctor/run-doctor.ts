@@ -1,0 +1,73 @@
+// `leafgate doctor`: gathers every fact, judges them, prints what was found, and ends with 4 when there is a fault.
+import type { CheckReport } from '../../doctor/check-types.ts';
+import { isHealthy, runChecks } from '../../doctor/check-types.ts';
+import { doctorChecks } from '../../doctor/doctor-checks.ts';
+import type { DoctorFacts, HandshakeFacts } from '../../doctor/doctor-facts.ts';
+import { exitCodes } from '../../errors.ts';
+import { isSwitchedOn, type SettingSource } from '../../settings/read-settings.ts';
+import { switchSettings, textSettings } from '../../settings/text-settings.ts';
+import type { CommandContext } from '../command-context.ts';
+import { readGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
+import { sweepRunFolders } from '../run-folders.ts';
+import type { RunningGatewayNote } from '../running-gateway-file.ts';
+import { chosenState } from '../state-folder.ts';
+import { doctorJson, doctorText } from './doctor-text.ts';
+import { gatherEnvironment, gatherGivenFiles } from './gather-environment.ts';
+import { gatherEnvoy } from './gather-envoy.ts';
+import { gatherGateway, gatherListen, gatherTrust } from './gather-gateway.ts';
+import { gatherMachine } from './gather-machine.ts';
+import { gatherPool, gatherSocketPath, gatherState } from './gather-state.ts';
+import { tryThroughRunning, tryThroughTemporary, type TemporaryParts } from './try-handshake.ts';
+
+export async function runDoctor(source: SettingSource, context: CommandContext): Promise<void> {
+  const options = readGatewayOptions(source, textSettings.listen.default ?? '');
+  const facts = await gatherFacts(options, source, context);
+  printReports(runChecks(doctorChecks, facts), isSwitchedOn(switchSettings.json, source), context);
+}
+
+export function printReports(reports: readonly CheckReport[], isJson: boolean, context: CommandContext): void {
+  context.io.stdout(isJson ? `${JSON.stringify(doctorJson(reports))}\n` : doctorText(reports));
+  if (!isHealthy(reports)) context.finishWith(exitCodes.negative);
+}
+
+async function gatherFacts(
+  options: GatewayOptions,
+  source: SettingSource,
+  { io }: CommandContext,
+): Promise<DoctorFacts> {
+  const { env, clock } = io;
+  const state = chosenState(source, env);
+  const now = clock.now();
+  const { facts: poolFacts, pool } = await gatherPool(state, now, options.allowEd25519);
+  const running = await gatherGateway(state);
+  const gateway = running.facts;
+  const proxyUrl = gateway.kind === 'running' ? gateway.proxyUrl : undefined;
+  const wantedConnections = options.quantities.maxConnections;
+  const [machine, envoy, listen, trust, environment, files] = await Promise.all([
+    gatherMachine({ folder: state.folder, wantedConnections }),
+    gatherEnvoy({ named: options.envoy, env }),
+    gatherListen(options.listen, gateway),
+    gatherTrust(state, pool),
+    gatherEnvironment(env, proxyUrl, pool),
+    gatherGivenFiles(options, pool, clock),
+  ]);
+  const before = {
+    ...{ now, machine, envoy, listen, trust, environment, files, gateway, pool: poolFacts },
+    ...{ state: gatherState(state), socketPath: gatherSocketPath(state) },
+  };
+  const poolFile = pool === undefined ? undefined : state.poolFile;
+  return { ...before, handshake: await tryHandshake(before, running.note, { io, options, poolFile }) };
+}
+
+/** through the gateway that runs, else through one of its own, where that can be started */
+async function tryHandshake(
+  { gateway, envoy }: Omit<DoctorFacts, 'handshake'>,
+  note: RunningGatewayNote | undefined,
+  parts: TemporaryParts,
+): Promise<HandshakeFacts> {
+  if (note !== undefined) return tryThroughRunning(note, parts.io.clock);
+  if (gateway.kind === 'changing') return { kind: 'skipped', why: 'the gateway is starting or stopping' };
+  if (envoy.search.kind !== 'found') return { kind: 'skipped', why: 'there is no Envoy to try it with' };
+  sweepRunFolders();
+  return tryThroughTemporary(parts);
+}

@@ -1,0 +1,112 @@
+// `leafgate doctor` on a real Envoy: through a gateway of its own, and with a running one in which something is broken.
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWithTools } from '../support/describe-with-tools.ts';
+import { envoyPids, runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
+
+type Diagnosis = {
+  readonly healthy: boolean;
+  readonly checks: readonly {
+    readonly id: string;
+    readonly state: string;
+    readonly note?: string;
+    readonly problems?: readonly { readonly id: string; readonly severity: string; readonly what: string }[];
+  }[];
+};
+
+describeWithTools('leafgate doctor', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
+  let temp: TempFolder;
+  let gateway: GatewayUnderTest;
+  beforeAll(async () => {
+    temp = createTempFolder();
+    gateway = await startGatewayUnderTest({ envoy, temp });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    temp.remove();
+  });
+
+  const diagnose = async (state: string, ...args: readonly string[]) => {
+    const { stdout, status } = await runLeafgate(['doctor', '--json', '--state', state, ...args], { envoy, temp });
+    const { checks, healthy } = JSON.parse(stdout) as Diagnosis;
+    const faults = checks.flatMap(({ problems = [] }) => problems.filter(({ severity }) => severity === 'fault'));
+    return { status, healthy, checks, faults: faults.map(({ id }) => id), words: faults.map(({ what }) => what) };
+  };
+  const stateOf = ({ checks }: Diagnosis, id: string): string | undefined =>
+    checks.find((check) => check.id === id)?.state;
+  /** whether the machine of the test has DNS is not what is tested here */
+  const ownFaults = (faults: readonly string[]): readonly string[] =>
+    faults.filter((id) => !id.startsWith('name-servers'));
+
+  test('finds nothing wrong with a running gateway, and shows both halves through it', async () => {
+    const seen = await diagnose(gateway.state);
+    expect(ownFaults(seen.faults)).toEqual([]);
+    for (const id of ['gateway', 'sds-socket', 'envoy-admin', 'trust-files', 'handshake', 'pool', 'envoy']) {
+      expect([id, stateOf(seen, id)]).toEqual([id, 'ok']);
+    }
+  });
+
+  test('tries a handshake through a gateway of its own where none runs, and leaves nothing behind', async () => {
+    const ownFolders = (): readonly string[] =>
+      readdirSync(tmpdir()).filter((name) => name.startsWith('leafgate-run-'));
+    const before = ownFolders();
+    const seen = await diagnose(temp.file('fresh'), '--listen', '127.0.0.1:0');
+    expect(ownFaults(seen.faults)).toEqual([]);
+    expect(seen.checks.at(-1)).toMatchObject({ id: 'handshake', state: 'ok' });
+    expect(existsSync(temp.file('fresh'))).toBe(false);
+    expect(ownFolders()).toEqual(before);
+  });
+
+  test('says why an Envoy that answers to its name and does nothing else is no gateway', async () => {
+    const path = temp.file('fake-envoy');
+    writeFileSync(path, '#!/bin/sh\n[ "$1" = --version ] && echo "envoy  version: c/1.40.0/Clean/RELEASE/BoringSSL"\n');
+    chmodSync(path, 0o755);
+    const seen = await diagnose(temp.file('fresh'), '--listen', '127.0.0.1:0', '--envoy', path);
+    expect(ownFaults(seen.faults)).toEqual(['handshake-failed']);
+    expect(seen.words.at(-1)).toMatch(/a gateway of its own.*Envoy ended while it was starting/);
+    expect(seen.status).toBe(4);
+  });
+
+  test('names the port that somebody else has', async () => {
+    const seen = await diagnose(temp.file('fresh'), '--listen', `127.0.0.1:${gateway.proxyPort}`);
+    expect(ownFaults(seen.faults)).toEqual(['listen-taken']);
+  });
+
+  test('names what is broken in a running gateway, piece by piece', async () => {
+    const broken = await startGatewayUnderTest({ envoy, temp, stateName: 'broken' });
+    const [pid] = envoyPids(broken.state);
+    if (pid === undefined) throw new Error('no Envoy');
+    rmSync(broken.caFile);
+    rmSync(join(broken.state, 'gateway', 'sds.sock'));
+    process.kill(pid, 'SIGSTOP');
+    try {
+      const seen = await diagnose(broken.state);
+      const expected = [
+        'gateway-not-ready',
+        'sds-socket-gone',
+        'envoy-admin-silent',
+        'trust-files-differ',
+        'handshake-failed',
+      ];
+      expect(ownFaults(seen.faults)).toEqual(expected);
+      expect({ healthy: seen.healthy, status: seen.status }).toEqual({ healthy: false, status: 4 });
+    } finally {
+      process.kill(pid, 'SIGCONT');
+      await broken.stop();
+    }
+  });
+
+  test('shows people a line a check, each problem with what to do and its id, and a sum', async () => {
+    chmodSync(join(gateway.state, 'pool.json'), 0o644);
+    const shown = await runLeafgate(['doctor', '--state', gateway.state], { envoy, temp });
+    chmodSync(join(gateway.state, 'pool.json'), 0o600);
+    expect(shown.stdout).toMatch(/^ok {8}the limit of open files: /);
+    expect(shown.stdout).toMatch(
+      /\nwarning {3}who may read the CA keys: the pool file .* \(mode 0644\)\n {10}what to do: run `chmod 600 .*\[pool-open-to-others\]\n/,
+    );
+    expect(shown.stdout).toMatch(/\n(not )?healthy: \d+ faults?, \d+ warnings?, \d+ checks passed\n$/);
+  });
+});
