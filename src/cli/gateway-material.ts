@@ -34,8 +34,10 @@ export type MaterialItem = {
 
 export type OpenedMaterial = { readonly item: MaterialItem; readonly files: CheckedFiles<CheckedMaterial> };
 
+type MaterialSpec = Pick<GatewaySpec, 'front' | 'originCredentials'>;
+
 export type MaterialRequest = {
-  readonly spec: Pick<GatewaySpec, 'front'>;
+  readonly spec: MaterialSpec;
   /** `--origin-ca`; absolute */
   readonly originCaFiles: readonly string[];
   readonly clock: Clock;
@@ -75,7 +77,7 @@ async function openItem(item: MaterialItem, clock: Clock): Promise<OpenedMateria
   return { item, files };
 }
 
-function frontItems({ front }: Pick<GatewaySpec, 'front'>): readonly MaterialItem[] {
+function frontItems({ front }: MaterialSpec): readonly MaterialItem[] {
   if (front === undefined) return [];
   const serving: MaterialItem = {
     kind: 'front',

@@ -34,7 +34,7 @@ export type EnvoyFacts = {
       };
 };
 
-export type LockFacts =
+type LockFacts =
   { readonly kind: 'free' } | { readonly kind: 'held' | 'left-behind'; readonly pid: number; readonly file: string };
 
 export type StateFacts = {

@@ -6,9 +6,8 @@ import type { Pool } from '../../pool/pool-types.ts';
 import { actorVariables } from '../../projection/actor-environment.ts';
 import { parseRoots } from '../../projection/system-roots.ts';
 import { systemReason } from '../../system-error.ts';
-import { checkOriginCas } from '../envoy-files.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
-import { openMaterial, originCasIn } from '../gateway-material.ts';
+import { openMaterial } from '../gateway-material.ts';
 import { faultsOf } from './gather-state.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,11 +22,17 @@ export async function gatherEnvironment(
 ): Promise<EnvironmentFacts> {
   const names = actorVariables.flatMap(({ name, value }) => (value === 'merged' || value === 'anchors' ? [name] : []));
   const given = Object.entries(pick(env, names));
+  // most of them name one and the same file, with all the roots of the system in it
+  const read = new Map<string, ReadTrust>();
+  for (const path of new Set(given.map(([, named]) => named))) read.set(path, await readTrust(path, pool));
   return {
     proxyUrl,
     proxies: pick(env, proxyNames),
     noProxy: pick(env, noProxyNames),
-    trust: await Promise.all(given.map(([name, path]) => trustVariable(name, path, pool))),
+    trust: given.flatMap(([name, path]) => {
+      const found = read.get(path);
+      return found === undefined ? [] : [{ name, path, ...found }];
+    }),
   };
 }
 
@@ -40,21 +45,20 @@ function pick(env: Environment, names: readonly string[]): Readonly<Record<strin
   );
 }
 
-async function trustVariable(
-  name: string,
-  path: string,
-  pool: Pool | undefined,
-): Promise<EnvironmentFacts['trust'][number]> {
+type ReadTrust = { readonly unusableBecause: string | undefined; readonly holdsCa: boolean | undefined };
+
+async function readTrust(path: string, pool: Pool | undefined): Promise<ReadTrust> {
   let text: string;
   try {
     text = await readFile(path, 'latin1');
   } catch (error) {
-    return { name, path, unusableBecause: systemReason(error), holdsCa: undefined };
+    return { unusableBecause: systemReason(error), holdsCa: undefined };
   }
   const held = new Set(parseRoots(text).certificates.map(({ sha256 }) => sha256));
-  const unusableBecause = held.size === 0 ? 'it holds no certificate' : undefined;
-  const holdsCa = pool?.cas.every(({ anchor }) => held.has(anchor.sha256));
-  return { name, path, unusableBecause, holdsCa };
+  return {
+    unusableBecause: held.size === 0 ? 'it holds no certificate' : undefined,
+    holdsCa: pool?.cas.every(({ anchor }) => held.has(anchor.sha256)),
+  };
 }
 
 export async function gatherGivenFiles(
@@ -66,10 +70,9 @@ export async function gatherGivenFiles(
   const files = [...originCaFiles, ...frontFiles].filter((file) => file !== '');
   if (files.length === 0) return { certificates: undefined, policy: undefined };
   try {
-    const spec = { front: front === undefined ? undefined : { ...front, listen: undefined } };
-    const material = await openMaterial({ spec, originCaFiles, clock });
+    const spec = { front: front === undefined ? undefined : { ...front, listen: undefined }, originCredentials: [] };
+    const material = await openMaterial({ spec, originCaFiles, clock, pool: () => pool });
     for (const { files: opened } of material) opened.close();
-    if (pool !== undefined) checkOriginCas(originCasIn(material), originCaFiles, pool);
     return { certificates: { files, faults: [] }, policy: undefined };
   } catch (thrown) {
     return { certificates: { files, faults: faultsOf(thrown) }, policy: undefined };

@@ -25,7 +25,7 @@ export async function runDoctor(source: SettingSource, context: CommandContext):
   printReports(runChecks(doctorChecks, facts), isSwitchedOn(switchSettings.json, source), context);
 }
 
-export function printReports(reports: readonly CheckReport[], isJson: boolean, context: CommandContext): void {
+function printReports(reports: readonly CheckReport[], isJson: boolean, context: CommandContext): void {
   context.io.stdout(isJson ? `${JSON.stringify(doctorJson(reports))}\n` : doctorText(reports));
   if (!isHealthy(reports)) context.finishWith(exitCodes.negative);
 }
