@@ -118,7 +118,7 @@ export const quantitySettings = {
   drain: quantity('duration', {
     name: 'drain',
     group: 'limits',
-    commands: ['up'],
+    commands: ['up', 'doctor'],
     default: 5 * second,
     least: 0,
     most: hour,

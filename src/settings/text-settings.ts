@@ -45,14 +45,14 @@ export const textSettings = {
   policy: text({
     name: 'policy',
     group: 'policy',
-    commands: ['up', 'run', 'sds'],
+    commands: ['up', 'run', 'sds', 'doctor'],
     placeholder: 'FILE',
     reason: 'rules that decide what is intercepted, relayed or refused; followed, see docs/policy.md',
   }),
   allow: repeatable({
     name: 'allow',
     group: 'policy',
-    commands: ['up', 'run', 'sds'],
+    commands: ['up', 'run', 'sds', 'doctor'],
     placeholder: 'HOST[:PORT]',
     reason: 'is intercepted, or *.suffix for all below; what no flag names is then denied (for sds: may be minted)',
   }),
@@ -123,7 +123,7 @@ export const textSettings = {
   metrics: text({
     name: 'metrics',
     group: 'listening',
-    commands: ['up', 'sds'],
+    commands: ['up', 'sds', 'doctor'],
     placeholder: 'ADDRESS:PORT | unix:PATH',
     reason: 'serves /metrics, /livez and /readyz there',
   }),

@@ -1,13 +1,15 @@
 // Facts about the proxy and trust variables of the shell, and about certificate files that were given with flags.
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
-import type { EnvironmentFacts, GivenFileFacts } from '../../doctor/doctor-facts.ts';
+import type { EnvironmentFacts, FoundFault, GivenFileFacts } from '../../doctor/doctor-facts.ts';
 import type { Pool } from '../../pool/pool-types.ts';
 import { actorVariables } from '../../projection/actor-environment.ts';
 import { parseRoots } from '../../projection/system-roots.ts';
+import type { OriginCredential } from '../../settings/gateway-spec.ts';
 import { systemReason } from '../../system-error.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import { openMaterial } from '../gateway-material.ts';
+import { loadPolicy } from '../policy-source.ts';
 import { faultsOf } from './gather-state.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -61,20 +63,43 @@ async function readTrust(path: string, pool: Pool | undefined): Promise<ReadTrus
   };
 }
 
+/** The policy names files of certificates too, so that it is read first. */
 export async function gatherGivenFiles(
-  { originCaFiles, front }: GatewayOptions,
+  options: GatewayOptions,
   pool: Pool | undefined,
   clock: Clock,
 ): Promise<GivenFileFacts> {
-  const frontFiles = front === undefined ? [] : [front.certificateDir, front.clientCaFile ?? ''];
-  const files = [...originCaFiles, ...frontFiles].filter((file) => file !== '');
-  if (files.length === 0) return { certificates: undefined, policy: undefined };
+  const { policy } = options;
+  let origins: readonly OriginCredential[] = [];
+  let faults: readonly FoundFault[] = [];
   try {
-    const spec = { front: front === undefined ? undefined : { ...front, listen: undefined }, originCredentials: [] };
+    ({ origins } = (await loadPolicy(policy)).file);
+  } catch (thrown) {
+    faults = faultsOf(thrown);
+  }
+  return {
+    certificates: await gatherCertificates(options, origins, { pool, clock }),
+    policy: policy.kind === 'file' ? { file: policy.path, faults } : undefined,
+  };
+}
+
+type MaterialPlace = { readonly pool: Pool | undefined; readonly clock: Clock };
+
+async function gatherCertificates(
+  { originCaFiles, front }: GatewayOptions,
+  originCredentials: readonly OriginCredential[],
+  { pool, clock }: MaterialPlace,
+): Promise<GivenFileFacts['certificates']> {
+  const frontFiles = front === undefined ? [] : [front.certificateDir, front.clientCaFile ?? ''];
+  const originFiles = originCredentials.map(({ certificateFile }) => certificateFile);
+  const files = [...originCaFiles, ...frontFiles, ...originFiles].filter((file) => file !== '');
+  if (files.length === 0) return undefined;
+  try {
+    const spec = { front: front === undefined ? undefined : { ...front, listen: undefined }, originCredentials };
     const material = await openMaterial({ spec, originCaFiles, clock, pool: () => pool });
     for (const { files: opened } of material) opened.close();
-    return { certificates: { files, faults: [] }, policy: undefined };
+    return { files, faults: [] };
   } catch (thrown) {
-    return { certificates: { files, faults: faultsOf(thrown) }, policy: undefined };
+    return { files, faults: faultsOf(thrown) };
   }
 }

@@ -4,6 +4,7 @@ import { isHealthy, runChecks } from '../../doctor/check-types.ts';
 import { doctorChecks } from '../../doctor/doctor-checks.ts';
 import type { DoctorFacts, HandshakeFacts } from '../../doctor/doctor-facts.ts';
 import { exitCodes } from '../../errors.ts';
+import { listenAddressText } from '../../settings/parse-listen.ts';
 import { isSwitchedOn, type SettingSource } from '../../settings/read-settings.ts';
 import { switchSettings, textSettings } from '../../settings/text-settings.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -44,7 +45,7 @@ async function gatherFacts(
   const proxyUrl = gateway.kind === 'running' ? gateway.proxyUrl : undefined;
   const wantedConnections = options.quantities.maxConnections;
   const [machine, envoy, listen, trust, environment, files] = await Promise.all([
-    gatherMachine({ folder: state.folder, wantedConnections }),
+    gatherMachine({ folder: state.folder, wantedConnections, ...nameServersOf(options) }),
     gatherEnvoy({ named: options.envoy, env }),
     gatherListen(options.listen, gateway),
     gatherTrust(state, pool),
@@ -57,6 +58,11 @@ async function gatherFacts(
   };
   const poolFile = pool === undefined ? undefined : state.poolFile;
   return { ...before, handshake: await tryHandshake(before, running.note, { io, options, poolFile }) };
+}
+
+/** `--dns`; else what the system names */
+function nameServersOf({ dnsServers }: GatewayOptions): { readonly nameServers?: readonly string[] } {
+  return dnsServers.length === 0 ? {} : { nameServers: dnsServers.map(listenAddressText) };
 }
 
 /** through the gateway that runs, else through one of its own, where that can be started */

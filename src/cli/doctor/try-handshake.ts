@@ -10,6 +10,7 @@ import { LeafgateError } from '../../errors.ts';
 import { createLog } from '../../observe/create-log.ts';
 import { createPool } from '../../pool/create-pool.ts';
 import { writeNewPoolFile } from '../../pool/write-pool-file.ts';
+import { policyAllowingAny } from '../../policy/allow-list.ts';
 import { checkPair } from '../../probe/check-pair.ts';
 import { readSystemRoots } from '../../projection/system-roots.ts';
 import { selfCheckHost } from '../../settings/gateway-spec.ts';
@@ -63,7 +64,7 @@ export async function tryThroughTemporary({ io, options, poolFile }: TemporaryPa
   const dir = mkdtempSync(join(tmpdir(), `${runFolderPrefix}${process.pid}-`));
   try {
     const parts = {
-      options: { ...options, listen: parseListenAddress('127.0.0.1:0'), front: undefined, originCaFiles: [] },
+      options: bareOptions(options),
       ...{ io, poolFile: poolFile ?? (await makePool(join(dir, 'pool.json'), io.clock)) },
       folder: makeGatewayFolder(dir),
       log: createLog({ level: 'error', json: true, destination: { write: () => undefined } }),
@@ -71,6 +72,7 @@ export async function tryThroughTemporary({ io, options, poolFile }: TemporaryPa
       interrupted: new Promise<never>(() => undefined),
       progress: () => undefined,
       onRecord: () => undefined,
+      recordsTaken: () => Promise.resolve(true),
     };
     // a gateway is given only after both halves have been shown
     await withGateway(parts, () => Promise.resolve());
@@ -80,6 +82,12 @@ export async function tryThroughTemporary({ io, options, poolFile }: TemporaryPa
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+function bareOptions(options: GatewayOptions): GatewayOptions {
+  const policy = { kind: 'rules', policy: policyAllowingAny(), source: 'built in' } as const;
+  const listen = parseListenAddress('127.0.0.1:0');
+  return { ...options, listen, policy, allowFrom: [], front: undefined, originCaFiles: [] };
 }
 
 async function makePool(file: string, clock: Clock): Promise<string> {

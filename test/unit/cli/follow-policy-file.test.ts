@@ -35,7 +35,7 @@ describe('loading a policy file', () => {
       code: 'policy-file-unreadable',
       message: `the policy file ${folder.file('none')} cannot be read: no such file or folder`,
     });
-    await expect(loadPolicyFile(folder.path)).rejects.toMatchObject({ fields: { reason: 'it is no regular file' } });
+    await expect(loadPolicyFile(folder.path)).rejects.toMatchObject({ fields: { reason: 'it is a folder' } });
     await writeFile(folder.file('large'), Buffer.alloc(maxPolicyBytes + 1));
     await expect(loadPolicyFile(folder.file('large'))).rejects.toMatchObject({ code: 'policy-file-too-large' });
   });

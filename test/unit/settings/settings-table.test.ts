@@ -88,3 +88,8 @@ describe('unknownEnvironment', () => {
     expect(unknownEnvironment({ LEAFGATE_TEST_FORBID_SKIPS: '1' })).toEqual([]);
   });
 });
+
+it('doctor takes whatever up takes, so that it can be asked about the very same call', () => {
+  const missing = settingsTable.filter(({ commands }) => commands.includes('up') && !commands.includes('doctor'));
+  expect(missing.map(({ name }) => name)).toEqual([]);
+});

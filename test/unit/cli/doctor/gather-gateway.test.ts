@@ -66,6 +66,7 @@ describe('a gateway', () => {
       healthAddress: `unix:${temp.file('s/health.sock')}`,
       adminSocket: temp.file('s/admin.sock'),
       sdsSocket: temp.file('s/sds.sock'),
+      policyInForce: '/p',
     });
     const gone = ['gateway-silent', 'sds-socket-gone', 'envoy-admin-silent'];
     expect(foundIn({ gateway: (await gatherGateway(state)).facts })).toEqual(gone);
@@ -167,8 +168,10 @@ describe('the environment', () => {
 });
 
 describe('certificates that were given', () => {
-  const problems = async (...originCa: readonly string[]): Promise<readonly string[]> => {
-    const source = { flag: (name: string) => (name === 'origin-ca' ? originCa : undefined), environment: {} };
+  const problems = (...originCa: readonly string[]): Promise<readonly string[]> =>
+    problemsWith({ 'origin-ca': originCa });
+  const problemsWith = async (flags: Record<string, readonly string[]>): Promise<readonly string[]> => {
+    const source = { flag: (name: string) => flags[name], environment: {} };
     const options = readGatewayOptions(source, '127.0.0.1:3128');
     return foundIn({ files: await gatherGivenFiles(options, pool, systemClock) });
   };
@@ -179,6 +182,18 @@ describe('certificates that were given', () => {
     writeFileSync(temp.file('key.pem'), '-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n');
     const bad = ['certificate-file-bad', 'certificate-file-bad'];
     expect(await problems(temp.file('good.pem'), temp.file('key.pem'), temp.file('none.pem'))).toEqual(bad);
+  });
+
+  test('in a policy file are read with it; a policy that cannot be used is a problem for each thing wrong in it', async () => {
+    writeFileSync(temp.file('bad.yaml'), 'default: maybe\nrules: [{name: a, hosts: [a b], verdict: deny}]\n');
+    const found = await problemsWith({ policy: [temp.file('bad.yaml')] });
+    expect(found.length).toBeGreaterThan(1);
+    expect(new Set(found)).toEqual(new Set(['policy-bad']));
+    const origins = 'origins: [{name: o, hosts: [a.test], certificate: none.crt, key: none.key}]';
+    writeFileSync(temp.file('good.yaml'), `default: deny\n${origins}\n`);
+    expect(new Set(await problemsWith({ policy: [temp.file('good.yaml')] }))).toEqual(
+      new Set(['certificate-file-bad']),
+    );
   });
 
   test('must not be the gateway’s own CA', async () => {
