@@ -2,6 +2,7 @@
 import { interleave, scaled } from './bench-plan.ts';
 import type { BenchPlan } from './bench-plan.ts';
 import { loadSds } from './load-tools.ts';
+import type { SdsLoad } from './load-tools.ts';
 import type { Bound, Figure } from './measurement.ts';
 
 const shapes = [
@@ -10,8 +11,14 @@ const shapes = [
   { transport: 'streams', outstanding: 1, label: 'one stream a name, 1 outstanding' },
 ] as const;
 
-/** V8's last tier comes after some ten thousand mints; servers run for days */
+/** V8's last tier comes late, and the leaf cache is full at 10,000: the CPU of a mint falls until then; servers run for days */
+const warmUps = ['warm-up-1', 'warm-up-2'] as const;
+/** below the cap of live names */
 const warmUpNames = 12_000;
+const warmUpOutstanding = 32;
+
+/** below a name that no contender may mint */
+const refusedDomain = 'refused.test';
 
 const rateBound: Bound = { kind: 'at-least', ratio: 1.5 };
 const cpuBound: Bound = { kind: 'at-most', ratio: 0.5 };
@@ -23,7 +30,7 @@ export async function benchSds(plan: BenchPlan): Promise<readonly Figure[]> {
     const results = await interleave(plan, label, async ({ socket, pid }) => {
       const load = { socket, pid, transport, outstanding, caFile: plan.authority.caFile };
       // both languages get their code warm before the clock starts
-      await loadSds({ ...load, names: scaled(plan, warmUpNames), prefix: 'warm-up' });
+      await warmUp(plan, load);
       const measured = await loadSds({ ...load, names, prefix: 'load' });
       return { rate: measured.per_s, cpu: measured.server_cpu_us, p50: measured.p50_ms, p99: measured.p99_ms };
     });
@@ -36,5 +43,31 @@ export async function benchSds(plan: BenchPlan): Promise<readonly Figure[]> {
       { title: label, unit: 'p99 ms', rounds: rounds('p99') },
     );
   }
+  return [...figures, ...(await benchRefusals(plan))];
+}
+
+/** A name that may not be minted, one at a time: what its client waits for its alert. */
+async function benchRefusals(plan: BenchPlan): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  for (const transport of ['ads', 'streams'] as const) {
+    const label = transport === 'ads' ? 'refused name, delta ADS' : 'refused name, one stream a name';
+    const results = await interleave(plan, label, async ({ socket, pid }) => {
+      const load = { socket, pid, transport, caFile: plan.authority.caFile, domain: refusedDomain };
+      await warmUp(plan, load);
+      const measured = await loadSds({ ...load, names: scaled(plan, 2000), prefix: 'load', outstanding: 1 });
+      return { p50: measured.p50_ms, p99: measured.p99_ms, cpu: measured.server_cpu_us };
+    });
+    figures.push(
+      { title: label, unit: 'p50 ms', rounds: results.get('p50') ?? [] },
+      { title: label, unit: 'p99 ms', rounds: results.get('p99') ?? [] },
+      { title: label, unit: 'server CPU µs', rounds: results.get('cpu') ?? [] },
+    );
+  }
   return figures;
+}
+
+async function warmUp(plan: BenchPlan, load: Omit<SdsLoad, 'names' | 'outstanding' | 'prefix'>): Promise<void> {
+  for (const prefix of warmUps) {
+    await loadSds({ ...load, prefix, names: scaled(plan, warmUpNames), outstanding: warmUpOutstanding });
+  }
 }

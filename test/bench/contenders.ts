@@ -27,6 +27,8 @@ export const contenderNotes: { readonly [name in ContenderName]: string } = {
 const repository = join(import.meta.dirname, '..', '..');
 /** as `npm run leafgate` and docs/envoy.md start it: a small young generation halves the memory of a live name */
 const nodeFlags = ['--max-semi-space-size=4'];
+/** what all of them may mint, so that all can refuse something */
+const domain = 'bench.test';
 /** what the package ships: type stripping would add 30 MB to the idle memory */
 const mainFile = join(repository, 'dist', 'main.js');
 
@@ -81,7 +83,7 @@ function startOurs(folder: TempFolder, socket: string, { poolFile }: BenchAuthor
     [
       ...nodeFlags,
       mainFile,
-      ...['sds', '--pool', poolFile, '--listen', `unix:${socket}`, '--allow-any'],
+      ...['sds', '--pool', poolFile, '--listen', `unix:${socket}`, '--allow', `*.${domain}`],
       // the rate of misses is what is measured, so its limit must not be
       ...['--mint-rate', '100000', '--mint-burst', '1000000'],
     ],
@@ -96,7 +98,7 @@ function startGo(name: ContenderName, folder: TempFolder, socket: string, author
     found.path,
     [
       ...['--socket', socket, '--ca', authority.caFile, '--key', authority.keyFile],
-      ...['--mode', name.slice('go-'.length)],
+      ...['--mode', name.slice('go-'.length), '--domain', domain],
     ],
     { env: scrubbedEnvironment(folder.path) },
   );

@@ -12,6 +12,8 @@ export type SdsLoad = {
   readonly names: number;
   readonly outstanding: number;
   readonly prefix: string;
+  /** of the names; one that no contender may mint measures how fast it is refused */
+  readonly domain?: string;
   /** verifies every leaf, outside the measured time */
   readonly caFile: string;
   readonly settleMs?: number;
@@ -26,15 +28,25 @@ export type SdsLoadResult = {
   readonly rss_after_kb: number;
 };
 
+type SdsOutcome = {
+  readonly granted: number;
+  readonly refused: number;
+  readonly bad: number;
+  readonly complaint?: string;
+};
+
 export async function loadSds(load: SdsLoad): Promise<SdsLoadResult> {
   const args = [
     ...['--socket', load.socket, '--pid', String(load.pid), '--transport', load.transport],
     ...['--names', String(load.names), '--outstanding', String(load.outstanding), '--prefix', load.prefix],
     ...['--verify', load.caFile, '--settle', `${load.settleMs ?? 50}ms`],
+    ...(load.domain === undefined ? [] : ['--domain', load.domain]),
   ];
-  const result = await runTool<SdsLoadResult & { granted: number; bad: number; complaint?: string }>('sds-load', args);
-  if (result.granted !== load.names || result.bad > 0) {
-    throw new Error(`${load.names - result.granted} not granted, ${result.bad} bad: ${result.complaint ?? ''}`);
+  const result = await runTool<SdsLoadResult & SdsOutcome>('sds-load', args);
+  const asExpected = load.domain === undefined ? result.granted : result.refused;
+  if (asExpected !== load.names || result.bad > 0) {
+    const { granted, refused, bad, complaint = '' } = result;
+    throw new Error(`of ${load.names} names ${granted} granted, ${refused} refused, ${bad} bad: ${complaint}`);
   }
   return result;
 }

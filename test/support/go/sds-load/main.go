@@ -1,13 +1,15 @@
 // sds-load asks an SDS server on a unix socket for many distinct names, as fast as a fixed number of outstanding
 // questions allows, in the shape of Envoy's two transports: all names on one delta ADS stream, or one DeltaSecrets
 // stream a name, kept open. Every answer is acknowledged. It prints one JSON line with rate, latency and what the
-// server used; with -verify every leaf is checked, after the clock has stopped.
+// server used; with -verify every leaf is checked, after the clock has stopped. With -domain the names are others than
+// those that servers may mint: what is measured then is how fast they are refused.
 package main
 
 import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -26,20 +28,22 @@ import (
 const secretType = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 
 type options struct {
-	socket, transport, prefix, caFile string
-	names, outstanding, pid           int
-	settle                            time.Duration
+	socket, transport, prefix, domain, caFile string
+	names, outstanding, pid                   int
+	settle                                    time.Duration
 }
 
-// answer to one name
+// answer to one name: a secret, or none
 type answer struct {
 	resource *discovery.Resource
+	refused  bool
 	took     time.Duration
 }
 
 type result struct {
 	Names         int     `json:"names"`
 	Granted       int     `json:"granted"`
+	Refused       int     `json:"refused"`
 	Bad           int     `json:"bad"`
 	PerSecond     float64 `json:"per_s"`
 	CPUMicros     float64 `json:"server_cpu_us"`
@@ -53,7 +57,8 @@ func main() {
 	var opts options
 	flag.StringVar(&opts.socket, "socket", "", "the server's unix socket")
 	flag.StringVar(&opts.transport, "transport", "ads", "ads or streams")
-	flag.StringVar(&opts.prefix, "prefix", "load", "names are PREFIX-N.bench.test")
+	flag.StringVar(&opts.prefix, "prefix", "load", "names are PREFIX-N.DOMAIN")
+	flag.StringVar(&opts.domain, "domain", "bench.test", "see prefix")
 	flag.StringVar(&opts.caFile, "verify", "", "CA file: verify every leaf afterwards")
 	flag.IntVar(&opts.names, "names", 1000, "how many")
 	flag.IntVar(&opts.outstanding, "outstanding", 16, "questions in flight")
@@ -80,7 +85,7 @@ func run(opts options) error {
 	cpu, loaded := procstat.CPUMicros(opts.pid)-cpuBefore, procstat.ResidentKB(opts.pid)
 	outcome := result{Names: opts.names, IdleKB: idle, LoadedKB: loaded}
 	outcome.count(opts, answers)
-	outcome.PerSecond = float64(outcome.Granted) / wall.Seconds()
+	outcome.PerSecond = float64(outcome.Granted+outcome.Refused) / wall.Seconds()
 	outcome.CPUMicros = cpu / float64(opts.names)
 	figures.Print(outcome)
 	return nil
@@ -93,7 +98,7 @@ func warmAsker(ctx context.Context, opts options) (askFunc, error) {
 		return nil, err
 	}
 	for index, ask := range asks {
-		if _, err := ask(fmt.Sprintf("first-%d.%s.bench.test", index, opts.prefix)); err != nil {
+		if _, err := ask(fmt.Sprintf("first-%d.%s.%s", index, opts.prefix, opts.domain)); err != nil && !errors.Is(err, errRefused) {
 			return nil, err
 		}
 	}
@@ -104,7 +109,7 @@ func warmAsker(ctx context.Context, opts options) (askFunc, error) {
 }
 
 func (o options) name(index int) string {
-	return fmt.Sprintf("%s-%d.bench.test", o.prefix, index)
+	return fmt.Sprintf("%s-%d.%s", o.prefix, index, o.domain)
 }
 
 func askAll(opts options, ask askFunc) []answer {
@@ -116,8 +121,8 @@ func askAll(opts options, ask askFunc) []answer {
 			for index := range indexes {
 				started := time.Now()
 				resource, err := ask(opts.name(index))
-				if err == nil {
-					answers[index] = answer{resource, time.Since(started)}
+				if err == nil || errors.Is(err, errRefused) {
+					answers[index] = answer{resource, err != nil, time.Since(started)}
 				}
 			}
 		})
@@ -141,11 +146,15 @@ func (r *result) count(opts options, answers []answer) {
 	}
 	var took []time.Duration
 	for index, answer := range answers {
-		if answer.resource == nil {
+		if answer.resource == nil && !answer.refused {
+			continue
+		}
+		took = append(took, answer.took)
+		if answer.refused {
+			r.Refused++
 			continue
 		}
 		r.Granted++
-		took = append(took, answer.took)
 		if roots == nil {
 			continue
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -14,6 +15,9 @@ import (
 
 // askFunc waits for the answer to one name; safe to call from many goroutines.
 type askFunc func(name string) (*discovery.Resource, error)
+
+// errRefused: the server answered that there is no secret of this name.
+var errRefused = errors.New("refused")
 
 var node = &core.Node{Id: "sds-load", Cluster: "bench"}
 
@@ -70,6 +74,9 @@ func streamPerName(ctx context.Context, connection *grpc.ClientConn) askFunc {
 		if err := stream.Send(&discovery.DeltaDiscoveryRequest{TypeUrl: secretType, ResponseNonce: response.Nonce}); err != nil {
 			return nil, err
 		}
+		if len(response.RemovedResources) > 0 {
+			return nil, errRefused
+		}
 		return onlyResource(response)
 	}
 }
@@ -111,7 +118,7 @@ func (c *adsClient) ask(name string) (*discovery.Resource, error) {
 	select {
 	case resource := <-answered:
 		if resource == nil {
-			return nil, fmt.Errorf("%s was refused", name)
+			return nil, errRefused
 		}
 		return resource, nil
 	case <-c.failed:

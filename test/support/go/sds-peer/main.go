@@ -1,5 +1,5 @@
-// sds-peer is a plain Go Delta-SDS minter, the bench's peer: one leaf for each subscribed name, no cache, no bounds, no
-// policy. It serves what Envoy's DELTA_GRPC and delta ADS ask for and keeps nothing of a name.
+// sds-peer is a plain Go Delta-SDS minter, the bench's peer: one leaf for each subscribed name, no cache, no bounds, and
+// one domain as its policy. It serves what Envoy's DELTA_GRPC and delta ADS ask for and keeps nothing of a name.
 package main
 
 import (
@@ -74,6 +74,7 @@ func main() {
 	socket := flag.String("socket", "", "unix socket to listen on")
 	certFile := flag.String("ca", "", "CA certificate, PEM")
 	keyFile := flag.String("key", "", "its P-256 key, PEM")
+	domain := flag.String("domain", "", "names outside this domain are refused; empty: none is")
 	mode := flag.String("mode", "shared-key", "shared-key, key-per-leaf (both through x509.CreateCertificate) or hand-der")
 	flag.Parse()
 
@@ -93,6 +94,9 @@ func main() {
 	mint, err := authority.minter(*mode)
 	if err != nil {
 		log.Fatal(err)
+	}
+	if *domain != "" {
+		mint = onlyBelow(*domain, mint)
 	}
 	listener, err := net.Listen("unix", *socket)
 	if err != nil {

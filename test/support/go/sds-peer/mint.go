@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"net"
 	"net/netip"
+	"strings"
 	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -47,6 +48,17 @@ func (a *authority) minter(mode string) (mintFunc, error) {
 		return a.handMinter(shared)
 	default:
 		return nil, fmt.Errorf("unknown mode %q", mode)
+	}
+}
+
+// onlyBelow refuses names outside the domain.
+func onlyBelow(domain string, mint mintFunc) mintFunc {
+	suffix := "." + domain
+	return func(name string) (*discovery.Resource, error) {
+		if !strings.HasSuffix(name, suffix) {
+			return nil, fmt.Errorf("%s may not be minted", name)
+		}
+		return mint(name)
 	}
 }
 
