@@ -45,6 +45,9 @@ export const normalisedServerName = String.raw`re.extract(connection.requested_s
 /** filter state is bytes in CEL: without `string()` a comparison is silently false (measured) */
 export const connectHostInCel = `string(filter_state['${stateKeys.connectHost}'])`;
 
+/** a literal address, no name */
+export const connectsToAddress = String.raw`${connectHostInCel}.matches('^([0-9.]+|[0-9a-f.]*:[0-9a-f:.]*)$')`;
+
 /** brackets stay: the forward proxy takes an IPv6 literal for a name without them */
 const dialledHost = String.raw`re.extract(request.host.lowerAscii(), '^(.*?)\\.*(:[0-9]+)?$', '\\1')`;
 /** leading zeros go, or `:0443` would pass a rule for 443; without a port the policy and the dialling both see 80 */

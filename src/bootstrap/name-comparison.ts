@@ -4,6 +4,7 @@ import {
   cel,
   celFormat,
   connectHostInCel,
+  connectsToAddress,
   normalisedRequestHost,
   normalisedServerName,
   ownObject,
@@ -30,10 +31,7 @@ export const interceptComparison = comparison([
 /** clear requests inside a CONNECT: Host and CONNECT host */
 export const clearComparison = comparison([`${normalisedRequestHost} == ${connectHostInCel}`, requestPortAgrees]);
 
-/** a literal address: TLS has no server name for one (RFC 6066 section 3) */
-const connectsToAddress = String.raw`${connectHostInCel}.matches('^([0-9.]+|[0-9a-f.]*:[0-9a-f:.]*)$')`;
-
-/** relayed TLS: server name and CONNECT host; none is needed where the CONNECT names an address */
+/** relayed TLS: server name and CONNECT host; none is needed where the CONNECT names an address (RFC 6066 section 3) */
 export const relayComparison = comparison([
   `${normalisedServerName} == ${connectHostInCel} || (connection.requested_server_name == '' && ${connectsToAddress})`,
 ]);

@@ -3,13 +3,25 @@
 import { isIpv6 } from '../names/ip-address.ts';
 import type { IpAddress } from '../names/name-types.ts';
 import type { ResolveOverride } from '../settings/gateway-spec.ts';
-import { cel, celFormat, dynamicHost, httpStateType, sharedObject, stateKeys } from './filter-state.ts';
+import {
+  cel,
+  celFormat,
+  connectHostInCel,
+  connectsToAddress,
+  dynamicHost,
+  httpStateType,
+  sharedObject,
+  stateKeys,
+} from './filter-state.ts';
 import { typed, type JsonObject } from './json.ts';
 import { filterDocument, type FilterDocument } from './rendered-files.ts';
 
 export const resolveFilterName = 'resolve';
 
-/** The first override of a host and port counts. Meant for tens of them: the map is built anew for each request. */
+/**
+ * As curl has it (tried): the last override of a host and port counts, and a host's own before that of any name (`*`).
+ * Meant for tens of them: the map is built anew for each request.
+ */
 export function resolveDocument(overrides: readonly ResolveOverride[]): FilterDocument {
   const objects = overrides.length === 0 ? [] : [overrideObject(overrides)];
   return filterDocument(resolveFilterName, typed(httpStateType, { on_request_headers: objects }));
@@ -18,13 +30,13 @@ export function resolveDocument(overrides: readonly ResolveOverride[]): FilterDo
 /** Nothing in the expression needs quoting: host names and addresses hold no quote, backslash or percent sign. */
 function overrideObject(overrides: readonly ResolveOverride[]): JsonObject {
   const addresses = new Map<string, string>();
-  for (const { host, port, address } of overrides) {
-    const key = `${host}:${port}`;
-    if (!addresses.has(key)) addresses.set(key, dialText(address));
-  }
+  for (const { host, port, address } of overrides) addresses.set(`${host}:${port}`, dialText(address));
   const map = `{${[...addresses].map(([key, address]) => `'${key}': '${address}'`).join(', ')}}`;
-  const asked = `string(filter_state['${stateKeys.connectHost}']) + ':' + string(filter_state['${stateKeys.port}'])`;
-  return sharedObject(dynamicHost, celFormat(cel(`${asked} in ${map} ? ${map}[${asked}] : ''`)), dynamicHost);
+  const port = `':' + string(filter_state['${stateKeys.port}'])`;
+  const exact = `${connectHostInCel} + ${port}`;
+  const any = `!${connectsToAddress} && '*' + ${port}`;
+  const chosen = `${exact} in ${map} ? ${map}[${exact}] : ${any} in ${map} ? ${map}['*' + ${port}] : ''`;
+  return sharedObject(dynamicHost, celFormat(cel(chosen)), dynamicHost);
 }
 
 /** the forward proxy takes an IPv6 literal for a name unless it has brackets */

@@ -11,8 +11,8 @@ export const noSniHost = 'no-sni.leafgate.invalid' as HostName;
 
 export type ListenAddress = { readonly address: IpAddress; readonly port: number };
 
-/** `--resolve HOST:PORT:ADDRESS`, as curl has it: the name stays in SNI, Host and verification */
-export type ResolveOverride = { readonly host: HostName; readonly port: number; readonly address: IpAddress };
+/** `--resolve HOST:PORT:ADDRESS`, as curl has it: the name stays in SNI, Host and verification; `*` is any name */
+export type ResolveOverride = { readonly host: HostName | '*'; readonly port: number; readonly address: IpAddress };
 
 export type GatewaySpec = {
   /** the port is the real one, never 0 */

@@ -12,14 +12,14 @@ import { settingsErrors } from './settings-errors.ts';
 const overridePattern = /^([^:]+):(\d{1,5}):(?:\[([^\]]+)\]|(.+))$/;
 const maxPort = 65_535;
 
-/** `HOST:PORT:ADDRESS`, an IPv6 address with or without brackets */
+/** `HOST:PORT:ADDRESS`, an IPv6 address with or without brackets; `*` is any host that is a name */
 export function parseResolveOverride(text: string, setting = '--resolve'): ResolveOverride {
   const [, hostText = '', portText = '', inBrackets, bare = ''] = overridePattern.exec(text) ?? [];
-  const host = parseHostName(hostText);
+  const host = hostText === '*' ? '*' : parseHostName(hostText);
   const port = Number(portText);
   const address = parseIpAddress(inBrackets ?? bare);
   if (host === undefined || address === undefined || port < 1 || port > maxPort) {
-    const expected = 'a host name, a port and an IP address';
+    const expected = 'a host name or *, a port and one IP address';
     throw malformed(setting, text, { expected, example: 'api.example.com:443:192.0.2.1' });
   }
   return { host, port, address };

@@ -82,7 +82,8 @@ export const textSettings = {
     group: 'destinations',
     commands: gateway,
     placeholder: 'HOST:PORT:ADDRESS',
-    reason: 'connects to this address for that host and port; the name stays in SNI, Host and verification',
+    reason:
+      'connects to this address for that host (* is any name) and port; the name stays in SNI, Host and verification',
   }),
   allowDestination: repeatable({
     name: 'allow-destination',

@@ -59,7 +59,7 @@ export async function startGrpcOrigin(certificate?: ServerCertificate): Promise<
   };
 }
 
-export type UnaryAnswer = {
+type UnaryAnswer = {
   readonly message: string;
   readonly initial: { readonly [key: string]: unknown };
   readonly trailing: { readonly [key: string]: unknown };

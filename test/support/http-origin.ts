@@ -10,7 +10,7 @@ import type { ServerCertificate } from './test-certificates.ts';
 export type HttpVersion = 'h2' | 'http/1.1';
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-export type SeenRequest = {
+type SeenRequest = {
   readonly version: string;
   readonly method: string;
   readonly path: string;

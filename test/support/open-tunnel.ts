@@ -7,7 +7,7 @@ import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'n
 import { withDeadline } from './wait-for.ts';
 
 export const proxyProtocols = ['HTTP/1.0', 'HTTP/1.1', 'HTTP/2'] as const;
-export type ProxyProtocol = (typeof proxyProtocols)[number];
+type ProxyProtocol = (typeof proxyProtocols)[number];
 
 export type TunnelTarget = {
   readonly proxyPort: number;

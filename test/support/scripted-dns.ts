@@ -5,9 +5,9 @@ import { parseIpAddress } from '../../src/names/ip-address.ts';
 import type { IpAddress } from '../../src/names/name-types.ts';
 
 /** addresses of both families, in the order of the answer; or how there is none */
-export type DnsAnswer = readonly string[] | 'no such name' | 'server failure' | 'silence';
+type DnsAnswer = readonly string[] | 'no such name' | 'server failure' | 'silence';
 /** `nth` counts the questions of this type for this name, from 0 */
-export type DnsScript = DnsAnswer | ((nth: number) => DnsAnswer);
+export type DnsScript = DnsAnswer | ((nth: number, type: 'A' | 'AAAA') => DnsAnswer);
 
 export type ScriptedDns = {
   readonly port: number;
@@ -41,7 +41,7 @@ export async function startScriptedDns({ names = {}, ttlSeconds = 30 }: Scripted
     const nth = counts.get(key) ?? 0;
     counts.set(key, nth + 1);
     const script = scripts.get(question.name) ?? 'no such name';
-    const answer = typeof script === 'function' ? script(nth) : script;
+    const answer = typeof script === 'function' ? script(nth, question.type === types.a ? 'A' : 'AAAA') : script;
     if (answer !== 'silence') socket.send(reply(query, question, answer, ttlSeconds), peer.port, peer.address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));

@@ -1,4 +1,4 @@
-// Overrides: by host and port, the first of each, nothing that could break out of the expression.
+// Overrides: by host and port, the last of each, nothing that could break out of the expression.
 import { describe, expect, it } from 'vitest';
 import { resolveDocument } from '../../../src/bootstrap/resolve-filter.ts';
 import { parseResolveOverride } from '../../../src/settings/parse-targets.ts';
@@ -27,9 +27,9 @@ describe('resolveDocument', () => {
     expect(expressionOf('a.test:443:::1')).toContain("{'a.test:443': '[::1]'}");
   });
 
-  it('takes the first override of a host and port', () => {
+  it('takes the last override of a host and port', () => {
     const text = expressionOf('a.test:443:192.0.2.1', 'A.test:443:192.0.2.2', 'a.test:80:192.0.2.3');
-    expect(text).toContain("{'a.test:443': '192.0.2.1', 'a.test:80': '192.0.2.3'}");
+    expect(text).toContain("{'a.test:443': '192.0.2.2', 'a.test:80': '192.0.2.3'}");
   });
 
   it('compares the normalised host and the dialled port', () => {

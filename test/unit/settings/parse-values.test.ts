@@ -160,6 +160,7 @@ describe('parseResolveOverride', () => {
     ['API.example.com.:8443:192.0.2.1', 'api.example.com', 8443, '192.0.2.1'],
     ['a.test:443:::1', 'a.test', 443, '::1'],
     ['a.test:443:[2001:db8::1]', 'a.test', 443, '2001:db8::1'],
+    ['*:443:192.0.2.1', '*', 443, '192.0.2.1'],
   ])('reads %s', (text, host, port, address) => {
     const override = parseResolveOverride(text);
     expect([override.host, override.port, override.address.text]).toEqual([host, port, address]);
@@ -175,6 +176,8 @@ describe('parseResolveOverride', () => {
     'a.test:443:b.test',
     '*.test:443:192.0.2.1',
     'a.test:443:[192.0.2.1',
+    'a.test:443:192.0.2.1,192.0.2.2',
+    '**:443:192.0.2.1',
     '192.0.2.1:443:192.0.2.2',
   ])('refuses %j', (text) => {
     expect(() => parseResolveOverride(text)).toThrow(malformed);
