@@ -1,8 +1,8 @@
 // Rules sorted by the name they are written for. A group is what decides a name: the most specific one, alone, whatever
 // the order of the rules. `decide` and the generator of Envoy's filter both start from these groups.
-import { cidrText } from '../names/cidr.ts';
+import { cidrAround, cidrText } from '../names/cidr.ts';
 import { hostPatternText } from '../names/host-pattern.ts';
-import type { Cidr, HostName } from '../names/name-types.ts';
+import type { Cidr, HostName, IpAddress, ValidName } from '../names/name-types.ts';
 import type { Policy, PolicyRule, RuleTarget } from './policy-types.ts';
 
 /** What the rules of a group are written for; one address is the range that holds it alone. */
@@ -25,6 +25,28 @@ export function groupRules(policy: Policy): ReadonlyMap<string, RuleGroup> {
     else group.rules.push(rule);
   }
   return groups;
+}
+
+/** Every group that holds the name, from the most specific on; the first decides, alone. */
+export function* groupsHolding(
+  groups: ReadonlyMap<string, RuleGroup>,
+  name: ValidName,
+): Generator<RuleGroup, undefined, undefined> {
+  for (const key of name.kind === 'dns' ? keysOfHost(name.host) : keysOfAddress(name.address)) {
+    const group = groups.get(key);
+    if (group !== undefined) yield group;
+  }
+}
+
+function* keysOfHost(host: HostName): Generator<string> {
+  yield host;
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) yield `*${host.slice(dot)}`;
+}
+
+function* keysOfAddress(address: IpAddress): Generator<string> {
+  for (let prefixLength = address.octets.length * 8; prefixLength >= 0; prefixLength -= 1) {
+    yield cidrText(cidrAround(address, prefixLength));
+  }
 }
 
 /** `example.com`, `*.example.com` or `192.0.2.0/24`: no two kinds share a text. */

@@ -1,6 +1,7 @@
 // The rules of a policy file. A rule has one name, one verdict and one or more hosts; here it becomes one rule a host, all
 // of the same name, which is how policies are decided.
 import { defaultRuleName } from '../policy/policy-judge.ts';
+import { groupRules } from '../policy/rule-groups.ts';
 import type { Policy, PolicyRule, RuleTarget, Verdict } from '../policy/policy-types.ts';
 import { nearestWord } from './nearest-word.ts';
 import type { PolicyReader } from './policy-reader.ts';
@@ -34,6 +35,8 @@ export const reservedRuleNames: ReadonlySet<string> = new Set([defaultRuleName, 
 const maxRules = 10_000;
 /** hosts of all rules together: Envoy holds them in one tree, flat in cost (measured up to 10,000) */
 const maxHosts = 50_000;
+/** tried one after the other, by Envoy at each request */
+const maxRulesOfHost = 256;
 const maxPorts = 64;
 const maxActors = 1_000;
 const maxPort = 65_535;
@@ -65,7 +68,14 @@ export function readPolicyPart(
   const defaultVerdict = byDefault === undefined ? undefined : readVerdict(byDefault, 'default', reader);
   const given = fields.get('rules');
   const rules = given === undefined || isEmptyList(given) ? [] : readRules(given, { reader, lines, isOwn });
-  return { policy: defaultVerdict === undefined ? undefined : { rules, defaultVerdict }, lines };
+  if (defaultVerdict === undefined) return { policy: undefined, lines };
+  const policy = { rules, defaultVerdict };
+  for (const [host, { rules: ofHost }] of groupRules(policy)) {
+    if (ofHost.length <= maxRulesOfHost) continue;
+    const hint = 'list the ports and actors of one verdict in one rule';
+    reader.problem('policy-too-many', at, { most: maxRulesOfHost, things: `rules for ${host}`, hint });
+  }
+  return { policy, lines };
 }
 
 type Reading = { readonly reader: PolicyReader; readonly lines: Map<string, number>; readonly isOwn: boolean };

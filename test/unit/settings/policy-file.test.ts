@@ -232,8 +232,20 @@ describe('a large policy file', () => {
     expect(many).toMatchObject({ kind: 'read', file: { policy: { rules: { length: 50_000 } } } });
   });
 
+  it('is refused when one host has so many rules that each request would try hundreds', () => {
+    const rules = (count: number): string =>
+      Array.from(
+        { length: count },
+        (_, i) => `- {name: r${i}, hosts: [a.test], ports: [${i + 1}], verdict: deny}`,
+      ).join('\n');
+    expect(parse(`default: deny\nrules:\n${rules(256)}`)).toMatchObject({ kind: 'read' });
+    expect(problemsOf(`default: deny\nrules:\n${rules(257)}`)).toEqual([
+      expect.stringMatching(/^p\.yaml:1:1: there are more than 256 rules for a\.test; list the ports/),
+    ]);
+  });
+
   it('is refused with one rule or one host more', () => {
-    const rules = Array.from({ length: 10_001 }, (_, i) => `- {name: r${i}, hosts: [h.test], verdict: deny}`);
+    const rules = Array.from({ length: 10_001 }, (_, i) => `- {name: r${i}, hosts: [h${i}.test], verdict: deny}`);
     expect(problemsOf(`default: deny\nrules:\n${rules.join('\n')}`)).toEqual([
       expect.stringMatching(/more than 10000 rules/),
     ]);
