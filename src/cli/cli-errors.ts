@@ -65,6 +65,11 @@ export const cliErrors = errorSlice({
     remedy: 'write the rules into the policy file, or leave --policy out',
     exitCode: exitCodes.usage,
   },
+  'policy-no-gateway': {
+    message: 'no gateway runs on the state folder {folder}',
+    remedy: 'start `leafgate up`, or name the state folder of one that runs with --state{alternative}',
+    exitCode: exitCodes.usage,
+  },
   'open-files-too-few': {
     message: 'this process may open {limit} files, and a gateway needs at least {needed}',
     remedy: 'raise the limit, for example with `ulimit -n 4096`',

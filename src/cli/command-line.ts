@@ -7,6 +7,7 @@ import type { CommandContext, Io } from './command-context.ts';
 import { createContext } from './command-context.ts';
 import { cliErrors } from './cli-errors.ts';
 import { addDoctorCommand } from './doctor-command.ts';
+import { addPolicyCommands } from './policy-commands.ts';
 import { addPoolCommands } from './pool-commands.ts';
 import { addProbeCommands } from './probe-commands.ts';
 import { addRunCommand } from './run-command.ts';
@@ -24,6 +25,7 @@ const examples = `Examples:
   leafgate run -- curl https://example.com/   one command through it, with proxy and trust set for the usual tools
   leafgate status                             what runs, its versions, policy, counts and memory
   leafgate doctor                             what is broken, with its remedy, and a handshake that proves the rest
+  leafgate policy explain api.example.com     which rule decides about it, and what a client sees
   leafgate probe check https://example.com/   shows that the traffic is intercepted, from an actor's place
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow '*.example.com'
                                               the on-demand SDS server alone, for an Envoy of your own
@@ -67,6 +69,7 @@ function buildProgram(context: CommandContext): Command {
     addStatusCommand,
     addDoctorCommand,
     addSdsCommand,
+    addPolicyCommands,
     addPoolCommands,
     addProbeCommands,
   ])

@@ -12,7 +12,7 @@ const hitLimits = { timeoutMs: 5_000, maxBytes: 64 * 1024 * 1024 };
 const legs: readonly HitLeg[] = ['proxy', 'tunnel'];
 
 /** @throws envoy-admin-failed */
-function readHitsOf(adminSocket: string): Promise<readonly RuleHits[]> {
+export function readHitsOf(adminSocket: string): Promise<readonly RuleHits[]> {
   return readRuleHits(createAdminClient(adminSocket, hitLimits));
 }
 
@@ -34,7 +34,7 @@ export function countRules(adminSocket: string, live: LivePolicy, metrics: Metri
 }
 
 /** `<verdict>:<rule>` of each rule, in the order of the policy, and of the default */
-function outcomesOf({ rules, defaultVerdict }: Policy): readonly string[] {
+export function outcomesOf({ rules, defaultVerdict }: Policy): readonly string[] {
   const named = rules.map(({ verdict, name }) => outcomeName(verdict, name));
   return [...new Set([...named, outcomeName(defaultVerdict, defaultRuleName)])];
 }

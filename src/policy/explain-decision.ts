@@ -17,11 +17,15 @@ export type Explanation = {
   readonly candidates: readonly CandidateRule[];
   /** less specific targets that hold the host, with the names of their rules */
   readonly passedOver: readonly { readonly target: string; readonly rules: readonly string[] }[];
+  /** no rule names the host, but one names all below it: people expect `*.x` to hold x */
+  readonly isOnlyBelow: boolean;
   readonly mayIntercept: MayIntercept;
 };
 
 export function explainDecision(policy: Policy, question: PolicyQuestion): Explanation {
-  const [group, ...others] = groupsHolding(groupRules(policy), question.host);
+  const groups = groupRules(policy);
+  const [group, ...others] = groupsHolding(groups, question.host);
+  const { host } = question;
   const judge = createPolicyJudge(policy);
   return {
     decision: judge.decide(question),
@@ -30,6 +34,7 @@ export function explainDecision(policy: Policy, question: PolicyQuestion): Expla
     passedOver: others.map(({ target, rules }) => {
       return { target: groupKey(target), rules: [...new Set(rules.map(({ name }) => name))] };
     }),
+    isOnlyBelow: group === undefined && host.kind === 'dns' && groups.has(`*.${host.host}`),
     mayIntercept: judge.mayIntercept(question.host),
   };
 }

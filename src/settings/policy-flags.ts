@@ -16,15 +16,21 @@ const bracketed = /^\[([^\]]+)\](?::(\d{1,5}))?$/;
 const withPort = /^([^:]+):(\d{1,5})$/;
 const maxPort = 65_535;
 
+/** `host:port` or `[host]:port`; the port is undefined where there is none, and `wrong` outside 1 to 65535 */
+export function splitPort(text: string): { readonly host: string; readonly port: number | 'wrong' | undefined } {
+  const [, host = text, portText] = bracketed.exec(text) ?? withPort.exec(text) ?? [];
+  const port = portText === undefined ? undefined : Number(portText);
+  return { host, port: port === undefined || (port >= 1 && port <= maxPort) ? port : 'wrong' };
+}
+
 /**
  * `example.com`, `*.example.com:443`, `192.0.2.1:22`, `10.0.0.0/8`, `[2001:db8::1]:443` or `2001:db8::1`.
  * @throws setting-malformed, policy-host-reserved
  */
 export function parseRuleFlag(given: GivenText, verdict: Verdict): FlagRule {
-  const [, host = given.text, portText] = bracketed.exec(given.text) ?? withPort.exec(given.text) ?? [];
+  const { host, port } = splitPort(given.text);
   const target = parseRuleTarget(host);
-  const port = Number(portText ?? 1);
-  if (target === undefined || port < 1 || port > maxPort) {
+  if (target === undefined || port === 'wrong') {
     const expected = 'a host name, *.suffix, an address or a range, with or without a port';
     const example = 'api.example.com, *.example.com:443 or [2001:db8::1]:443';
     throw settingsErrors.error('setting-malformed', { setting: given.setting, value: given.text, expected, example });
@@ -32,7 +38,7 @@ export function parseRuleFlag(given: GivenText, verdict: Verdict): FlagRule {
   if (target.kind === 'host' && isReservedHost(target.pattern)) {
     throw policyFileErrors.error('policy-host-reserved', { at: given.setting, value: given.text });
   }
-  const ports = portText === undefined ? [] : [port];
+  const ports = port === undefined ? [] : [port];
   return { rule: { name: nameOf(target, ports), target, verdict, ports, actors: [] }, given };
 }
 

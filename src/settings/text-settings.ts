@@ -2,8 +2,8 @@
 import type { SettingCommand, SwitchSetting, TextSetting } from './setting-types.ts';
 
 const gateway: readonly SettingCommand[] = ['up', 'run', 'doctor'];
-const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe', 'status', 'doctor'];
-const onState: readonly SettingCommand[] = ['up', 'run', 'status', 'doctor'];
+const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe', 'status', 'doctor', 'policy'];
+const onState: readonly SettingCommand[] = ['up', 'run', 'status', 'doctor', 'policy'];
 
 export const textSettings = {
   listen: text({

@@ -5,7 +5,7 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync, readFileSync } from 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAdminClient } from '../../src/envoy/admin-client.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
-import { startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import { runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { plainGet } from '../support/raw-proxy-client.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { createTestAuthority, issueServerCertificate } from '../support/test-certificates.ts';
@@ -193,6 +193,18 @@ describeWithTools('a gateway with a policy file', ['envoy-1.40.0'], ({ 'envoy-1.
     expect(await of('intercept:hit', 'proxy')).toBe(1);
     expect(await of('intercept:hit', 'tunnel')).toBe(3);
     expect([await of('deny:never', 'proxy'), await of('deny:never', 'tunnel')]).toEqual([0, 0]);
-    expect(await of('deny:default', 'proxy')).toBeGreaterThanOrEqual(0);
+    const command = async (...args: readonly string[]): Promise<string> => {
+      const result = await runLeafgate(['policy', ...args, '--state', gateway.state], { envoy, temp });
+      return result.stdout;
+    };
+    const hits = await command('hits');
+    expect(hits).toMatch(/^ {2}intercept:hit +1 +3$/m);
+    expect(hits).toMatch(/^ {2}never: .*deny:never/m);
+    expect(hits).toMatch(/of an earlier policy/);
+    expect(await command('explain', 'never.test')).toMatch(
+      /^never\.test:443, .*: deny, by rule never of the gateway on http/,
+    );
+    const json = JSON.parse(await command('hits', '--json')) as { rules: readonly object[] };
+    expect(json.rules).toContainEqual({ outcome: 'intercept:hit', proxy: 1, tunnel: 3, inForce: true });
   });
 });
