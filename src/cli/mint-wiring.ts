@@ -3,11 +3,29 @@
 import type { DurationMs } from '../clock.ts';
 import type { MintEvents } from '../mint/mint-events.ts';
 import type { SdsEvents, StreamEnd } from '../sds/sds-events.ts';
+import { maxNamesPerStream } from '../sds/sds-settings.ts';
+import type { RemovalReason } from '../sds/stream-events.ts';
 import { createSeldom } from './seldom.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { LogFields } from '../observe/log.ts';
 
 const msPerSecond = 1000;
+
+/** why the SDS server itself lets an ask go without a leaf; other reasons are the minter's to count and to tell */
+const unmintedReasons = ['deadline', 'too-many-names', 'peer-behind'] as const;
+type UnmintedReason = (typeof unmintedReasons)[number];
+
+/** removals that are told here */
+const removalSentences: { readonly [reason in UnmintedReason | 'evicted']: string } = {
+  deadline: 'an asked name was not minted: its turn did not come within the answer deadline',
+  'too-many-names': `an asked name was not minted: its stream asks for more than ${maxNamesPerStream} names`,
+  'peer-behind': 'an asked name was not minted: its peer does not answer what it was sent',
+  evicted: 'the longest-held name was taken back: too many live names',
+};
+
+function isToldHere(why: RemovalReason): why is keyof typeof removalSentences {
+  return Object.hasOwn(removalSentences, why);
+}
 
 type WatchParts = Pick<Surroundings, 'log' | 'metrics' | 'clock'>;
 
@@ -34,7 +52,8 @@ export function mintEvents({ log, metrics, clock }: WatchParts): MintEvents {
       seldom(reason, (leftOut) => log.info('name refused', { host: asked, reason, rule, ...more(leftOut) }));
     },
     unavailable: (reason, error) => {
-      metrics.count('leafgate_names_unavailable_total', { reason });
+      // an ask is let go where its peer is answered, which is where it is counted
+      if (reason !== 'deadline') metrics.count('leafgate_names_unavailable_total', { reason });
       seldom(reason, (leftOut) =>
         log.warn('name not minted now', { reason, detail: error?.message, code: error?.code, ...more(leftOut) }),
       );
@@ -52,7 +71,7 @@ export function mintEvents({ log, metrics, clock }: WatchParts): MintEvents {
 
 export function sdsEvents({ log, metrics, clock }: WatchParts): SdsEvents {
   const seldom = createSeldom(clock);
-  const { open, ended, answers } = countStreams(metrics);
+  const { open, ended, answers, unminted } = countStreams(metrics);
   return {
     streamOpened: (kind) => {
       open[kind] += 1;
@@ -66,8 +85,9 @@ export function sdsEvents({ log, metrics, clock }: WatchParts): SdsEvents {
     answered: ({ outcome, why, waitMs }) => {
       answers[outcome === 'removed' ? 'removal' : 'secret'] += 1;
       metrics.observe('leafgate_sds_answer_seconds', inSeconds(waitMs));
-      if (why !== 'too-many-names') return;
-      seldom(why, (leftOut) => log.warn('the longest-held name was taken back: too many live names', more(leftOut)));
+      if (why === undefined || !isToldHere(why)) return;
+      if (why !== 'evicted') unminted[why] += 1;
+      seldom(why, (leftOut) => log.warn(removalSentences[why], more(leftOut)));
     },
     rejected: ({ name, version, detail, wasFirst }) => {
       metrics.count('leafgate_sds_nacks_total');
@@ -98,14 +118,18 @@ function countStreams(metrics: WatchParts['metrics']) {
   const open = { ads: 0, 'per-name': 0 };
   const ended = new Map<StreamEnd, number>();
   const answers = { secret: 0, removal: 0 };
+  const unminted: Record<UnmintedReason, number> = { deadline: 0, 'too-many-names': 0, 'peer-behind': 0 };
   metrics.beforeScrape(() => {
     metrics.setTotal('leafgate_sds_answers_total', answers.secret, { kind: 'secret' });
     metrics.setTotal('leafgate_sds_answers_total', answers.removal, { kind: 'removal' });
+    for (const reason of unmintedReasons) {
+      metrics.setTotal('leafgate_names_unavailable_total', unminted[reason], { reason });
+    }
     for (const [end, total] of ended) metrics.setTotal('leafgate_sds_streams_ended_total', total, { end });
     metrics.set('leafgate_sds_streams', open.ads, { kind: 'ads' });
     metrics.set('leafgate_sds_streams', open['per-name'], { kind: 'per-name' });
   });
-  return { open, ended, answers };
+  return { open, ended, answers, unminted };
 }
 
 /** how many lines of this kind were left out, where any were */

@@ -46,6 +46,7 @@ export const metricsTable = {
       reason: [
         'rate-limited',
         'too-many-names',
+        'peer-behind',
         'no-signer',
         'signer-expired',
         'signer-not-yet-valid',

@@ -33,6 +33,8 @@ export class GrpcCall {
   readonly #stream: SdsStream;
   #hasResponded = false;
   #isStalled = false;
+  /** a message is being taken in, in turns with other streams */
+  #isTaking = false;
   #isPeerDone = false;
   #isEnded = false;
   #timer: Timer | undefined;
@@ -89,17 +91,41 @@ export class GrpcCall {
   }
 
   #readMessages(): void {
-    while (!this.#isStalled && !this.#isEnded) {
+    while (!this.#isWaiting && !this.#isEnded) {
       const message = this.#reader.next();
       if (message === undefined) return;
-      this.#stream.receive(message);
+      const taken = this.#stream.receive(message);
+      if (taken !== undefined) this.#readOnAfter(taken);
     }
+  }
+
+  /** Nothing is read for now. */
+  get #isWaiting(): boolean {
+    return this.#isStalled || this.#isTaking;
+  }
+
+  #readOnAfter(taken: Promise<void>): void {
+    this.#isTaking = true;
+    this.#http.pause();
+    taken
+      .then(() => {
+        this.#isTaking = false;
+        this.#goOn();
+      })
+      .catch((thrown: unknown) => this.#failed(LeafgateError.from(thrown)));
+  }
+
+  #goOn(): void {
+    if (this.#isWaiting || this.#isEnded) return;
+    this.#http.resume();
+    this.#readOn();
+    if (this.#isPeerDone) this.#peerIsDone();
   }
 
   /** Node says so even while the stream is paused: what is unread is read first. */
   #peerIsDone(): void {
     this.#isPeerDone = true;
-    if (this.#isStalled || this.#isEnded) return;
+    if (this.#isWaiting || this.#isEnded) return;
     if (this.#reader.isEmpty) this.#stream.peerIsDone();
     else this.#failed(sdsErrors.error('sds-request-malformed', { reason: 'cut off' }));
   }
@@ -133,11 +159,8 @@ export class GrpcCall {
     this.#timer?.cancel();
     if (this.#isEnded) return;
     this.#isStalled = false;
-    this.#http.resume();
-    // which may stall it again
     this.#stream.unblock();
-    this.#readOn();
-    if (this.#isPeerDone) this.#peerIsDone();
+    this.#goOn();
   }
 
   /** A peer that has taken nothing of `unsent` bytes in time is not there. */

@@ -10,6 +10,8 @@ export class LiveNames<Stream> {
   readonly #held = new Set<LiveName<Stream>>();
   /** told to go, but the peer has not answered what it was sent last */
   readonly #leaving = new Set<LiveName<Stream>>();
+  /** how many of them are whose; a stream without any is not here */
+  readonly #leavingOf = new Map<Stream, number>();
   readonly #max: number;
   readonly #evict: (oldest: LiveName<Stream>) => void;
 
@@ -24,8 +26,8 @@ export class LiveNames<Stream> {
     return this.#held.size + this.#leaving.size;
   }
 
-  get leaving(): number {
-    return this.#leaving.size;
+  leavingOf(stream: Stream): number {
+    return this.#leavingOf.get(stream) ?? 0;
   }
 
   /** The peer was given, or still has, a leaf: the youngest from now on. */
@@ -35,11 +37,15 @@ export class LiveNames<Stream> {
     const [oldest = live] = this.#held;
     this.#held.delete(oldest);
     this.#leaving.add(oldest);
+    this.#leavingOf.set(oldest.stream, this.leavingOf(oldest.stream) + 1);
     this.#evict(oldest);
   }
 
   release(live: LiveName<Stream>): void {
-    if (!this.#held.delete(live)) this.#leaving.delete(live);
+    if (this.#held.delete(live) || !this.#leaving.delete(live)) return;
+    const left = this.leavingOf(live.stream) - 1;
+    if (left > 0) this.#leavingOf.set(live.stream, left);
+    else this.#leavingOf.delete(live.stream);
   }
 
   all(): readonly LiveName<Stream>[] {

@@ -4,7 +4,7 @@
 import { millis, plus, type Clock, type Timer } from '../clock.ts';
 import type { AskedName } from '../names/name-types.ts';
 import type { LiveNames } from './live-names.ts';
-import { overdueSweepMs, refreshPauseMs, reviewRetryMs, reviewsPerTurn } from './sds-settings.ts';
+import { overdueSweepMs, reviewPauseMs, reviewRetryMs, reviewsPerTurn } from './sds-settings.ts';
 
 type Reviewed = { review(name: AskedName): void };
 type Held<Stream> = { readonly stream: Stream; readonly name: AskedName };
@@ -37,8 +37,8 @@ export class ReviewTurns<Stream extends Reviewed> {
     this.#retries.push({ stream, name });
     this.#retryTimer ??= this.#clock.after(reviewRetryMs, () => {
       this.#retryTimer = undefined;
-      this.#waiting.push(...this.#retries.splice(0));
-      this.#turn();
+      this.#add(this.#retries);
+      this.#retries = [];
     });
   }
 
@@ -48,11 +48,16 @@ export class ReviewTurns<Stream extends Reviewed> {
     this.#retries = [];
   }
 
+  #add(names: readonly Held<Stream>[]): void {
+    for (const { stream, name } of names) this.#waiting.push({ stream, name });
+    this.#turn();
+  }
+
   #turn(): void {
     if (this.#turnTimer !== undefined) return;
     for (const { stream, name } of this.#waiting.splice(0, reviewsPerTurn)) stream.review(name);
     if (this.#waiting.length === 0) return;
-    this.#turnTimer = this.#clock.after(refreshPauseMs, () => {
+    this.#turnTimer = this.#clock.after(reviewPauseMs, () => {
       this.#turnTimer = undefined;
       this.#turn();
     });
@@ -60,7 +65,7 @@ export class ReviewTurns<Stream extends Reviewed> {
 
   #sweepLater(): void {
     this.#sweepTimer = this.#clock.after(overdueSweepMs, () => {
-      for (const { stream, name } of this.#live.endingBefore(plus(this.#clock.now(), outlivedMs))) stream.review(name);
+      this.#add(this.#live.endingBefore(plus(this.#clock.now(), outlivedMs)));
       this.#sweepLater();
     });
   }

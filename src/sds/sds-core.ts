@@ -2,12 +2,20 @@
 // reviews. Must not know gRPC or sockets.
 import { millis, type Clock } from '../clock.ts';
 import type { Minter } from '../mint/mint-types.ts';
+import { FairTurns } from './fair-turns.ts';
 import { LiveNames } from './live-names.ts';
-import { MintTurns } from './mint-turns.ts';
 import { ReviewTurns } from './review-turns.ts';
 import type { SdsEvents, StreamEnd, StreamKind } from './sds-events.ts';
-import { mintsPerTurn, refreshesPerTurn, refreshPauseMs, type SdsSettings } from './sds-settings.ts';
-import { SdsStream, type MintJob, type StreamServices, type StreamSink } from './sds-stream.ts';
+import {
+  effortPerTurn,
+  latePerTurn,
+  mintsPerTurn,
+  refreshesPerTurn,
+  refreshPauseMs,
+  type SdsSettings,
+} from './sds-settings.ts';
+import { SdsStream, type StreamServices, type StreamSink } from './sds-stream.ts';
+import type { MintJob } from './stream-mints.ts';
 
 export type SdsParts = {
   readonly minter: Minter;
@@ -25,16 +33,14 @@ export class SdsCore {
   readonly #streams = new Set<SdsStream>();
 
   constructor(parts: SdsParts) {
-    const { clock, minter } = parts;
-    const run = (job: MintJob): boolean => job.stream.runJob(job);
-    this.#live = new LiveNames(parts.settings.maxLiveNames, (live) => live.stream.evict(live.name));
+    const { clock, minter, settings } = parts;
+    this.#live = new LiveNames(settings.maxLiveNames, (live) => live.stream.evict(live.name));
     this.#reviews = new ReviewTurns(clock, this.#live);
     this.#services = {
       ...parts,
       judgeHeld: (name, version) => minter.judgeHeld(name, version),
       live: this.#live,
-      asks: new MintTurns(clock, { perTurn: mintsPerTurn, pauseMs: millis(0) }, run),
-      refreshes: new MintTurns(clock, { perTurn: refreshesPerTurn, pauseMs: refreshPauseMs }, run),
+      ...turnsOf(clock, settings),
       reviewLater: (stream, name) => this.#reviews.later(stream, name),
     };
   }
@@ -65,7 +71,41 @@ export class SdsCore {
 
   stop(): void {
     this.#reviews.stop();
+    this.#services.intakes.stop();
     this.#services.asks.stop();
     this.#services.refreshes.stop();
   }
+}
+
+const nextTurn = millis(0);
+
+function turnsOf(
+  clock: Clock,
+  { answerDeadlineMs }: SdsSettings,
+): Pick<StreamServices, 'intakes' | 'asks' | 'refreshes'> {
+  const run = (stream: SdsStream, job: MintJob): number => (stream.runJob(job) ? 1 : 0);
+  return {
+    intakes: new FairTurns<SdsStream, 'part'>(
+      clock,
+      { perTurn: effortPerTurn, pauseMs: nextTurn },
+      { run: (stream) => stream.takePart() },
+    ),
+    asks: new FairTurns<SdsStream, MintJob>(
+      clock,
+      { perTurn: mintsPerTurn, pauseMs: nextTurn },
+      {
+        run,
+        deadline: {
+          dueAt: ({ askedAt }) => millis(askedAt + answerDeadlineMs),
+          letGo: (stream, job) => stream.letGo(job),
+          perTurn: latePerTurn,
+        },
+      },
+    ),
+    refreshes: new FairTurns<SdsStream, MintJob>(
+      clock,
+      { perTurn: refreshesPerTurn, pauseMs: refreshPauseMs },
+      { run },
+    ),
+  };
 }

@@ -29,7 +29,7 @@ export const maxConnections = 64;
 /** names one stream may hold or wait for (reliability section 3) */
 export const maxNamesPerStream = 50_000;
 
-/** names told to go whose peer has not answered yet; beyond it that peer does not answer and gets nothing new */
+/** of one stream: names told to go whose peer has not answered yet; beyond it that peer gets nothing new */
 export const maxLeavingNames = 1000;
 
 /** unsent bytes of one stream beyond which it is neither read nor answered until the peer takes some */
@@ -41,12 +41,22 @@ export const slowReaderMs = seconds(30);
 /** mints made before other work gets its turn: about 2 ms with the default CA */
 export const mintsPerTurn = 64;
 
+/** asks let go in one turn because their time is over: a removal each, 20 to 50 microseconds with what gRPC does */
+export const latePerTurn = 64;
+
+/** names of one request noted before other streams get their turn; one step of a flood then takes 1 ms at most */
+export const effortPerPart = 128;
+/** the same over all streams in one turn, a request of one name counting as eight */
+export const effortPerTurn = 512;
+export const effortPerRequest = 8;
+
 /** re-mints of held names in one turn and the pause between turns: half of the default miss rate, asks come first */
 export const refreshesPerTurn = 20;
 export const refreshPauseMs = millis(20);
 
-/** held names judged anew in one turn: a microsecond each */
-export const reviewsPerTurn = 500;
+/** held names judged anew in one turn and the pause between turns: a microsecond each, or a removal */
+export const reviewsPerTurn = 250;
+export const reviewPauseMs = millis(10);
 
 /** a held name that could not be re-minted now is tried again after this */
 export const reviewRetryMs = seconds(5);

@@ -1,16 +1,16 @@
-// One stream of one peer: bytes in, bytes out. Decodes requests, runs the protocol machine, does what it says through
-// the minter, and keeps the live names in step. Must not know gRPC or sockets: a sink takes what is sent.
+// One stream of one peer: bytes in, bytes out. Takes requests in by parts, runs the protocol machine, does what it says
+// through the minter, all of it in turns with other streams, and keeps the live names in step. Must not know gRPC or
+// sockets: a sink takes what is sent.
 import { millis, type Clock, type DurationMs, type EpochMs } from '../clock.ts';
 import type { MintOutcome, Minter } from '../mint/mint-types.ts';
 import type { AskedName } from '../names/name-types.ts';
+import type { FairTurns } from './fair-turns.ts';
 import type { LiveName, LiveNames } from './live-names.ts';
-import type { MintTurns } from './mint-turns.ts';
-import { decodeDeltaRequest } from './request-codec.ts';
 import { encodeEmpty, encodeRemoval, encodeSecret } from './response-codec.ts';
 import { scrubRejection } from './scrub-rejection.ts';
 import { sdsErrors } from './sds-errors.ts';
 import type { SdsEvents, StreamKind } from './sds-events.ts';
-import { maxLeavingNames, mintsPerTurn, type SdsSettings } from './sds-settings.ts';
+import { effortPerPart, effortPerRequest, maxLeavingNames, type SdsSettings } from './sds-settings.ts';
 import type {
   JudgeHeld,
   MintAction,
@@ -20,7 +20,9 @@ import type {
   StreamAction,
   StreamEvent,
 } from './stream-events.ts';
+import { StreamIntake } from './stream-intake.ts';
 import { StreamMachine } from './stream-machine.ts';
+import { StreamMints, type MintJob } from './stream-mints.ts';
 
 /** Where a stream's answers go. */
 export type StreamSink = {
@@ -37,19 +39,13 @@ export type StreamServices = {
   readonly settings: SdsSettings;
   readonly events: SdsEvents;
   readonly live: LiveNames<SdsStream>;
-  /** mints that somebody waits for, beyond what fits into one turn */
-  readonly asks: MintTurns<MintJob>;
+  /** requests that are taken in; a job is one part of the stream's next one */
+  readonly intakes: FairTurns<SdsStream, 'part'>;
+  /** mints that somebody waits for */
+  readonly asks: FairTurns<SdsStream, MintJob>;
   /** re-mints of names that the peer serves meanwhile */
-  readonly refreshes: MintTurns<MintJob>;
+  readonly refreshes: FairTurns<SdsStream, MintJob>;
   readonly reviewLater: (stream: SdsStream, name: AskedName) => void;
-};
-
-export type MintJob = {
-  readonly stream: SdsStream;
-  readonly name: AskedName;
-  readonly ticket: number;
-  readonly urgency: 'ask' | 'refresh';
-  readonly askedAt: DurationMs;
 };
 
 /** of a name that is no name, what is enough to find who asks it */
@@ -60,34 +56,61 @@ export class SdsStream {
   readonly #services: StreamServices;
   readonly #sink: StreamSink;
   readonly #machine: StreamMachine;
+  readonly #intake: StreamIntake;
+  readonly #mints: StreamMints;
   readonly #live = new Map<AskedName, LiveName<SdsStream>>();
-  /** mints that wait until the peer reads again */
-  readonly #parked: MintJob[] = [];
-  #isBlocked = false;
   #isPeerDone = false;
   #hasToldUnanswerable = false;
   #isClosed = false;
 
   constructor(kind: StreamKind, sink: StreamSink, services: StreamServices) {
+    const { judgeHeld, minter, clock, settings } = services;
     this.kind = kind;
     this.#sink = sink;
     this.#services = services;
-    this.#machine = new StreamMachine({ judgeHeld: services.judgeHeld, impliesSecrets: kind === 'per-name' });
+    this.#machine = new StreamMachine({ judgeHeld, impliesSecrets: kind === 'per-name' });
+    this.#intake = new StreamIntake((event, askedAt) => {
+      this.#handle(event, askedAt);
+      return !this.#machine.isTaking;
+    });
+    this.#mints = new StreamMints({
+      minter,
+      clock,
+      answerDeadlineMs: settings.answerDeadlineMs,
+      answer: (job, outcome) => this.#answer(job, outcome),
+    });
   }
 
   get waiting(): number {
     return this.#machine.waiting;
   }
 
-  /** Takes one request. Throws `sds-request-malformed` or `sds-request-too-large`: the stream must then be ended. */
-  receive(message: Buffer): void {
-    if (this.#isClosed) return;
-    const { maxAdsMessageBytes, maxPerNameMessageBytes } = this.#services.settings;
-    const max = this.kind === 'ads' ? maxAdsMessageBytes : maxPerNameMessageBytes;
+  /**
+   * Takes one request: at once where it is small and nobody waits, else in turns with other streams. Undefined when it
+   * is taken; else a promise for that moment: read no further before it.
+   * Throws or rejects with `sds-request-malformed` or `sds-request-too-large`: the stream must then be ended.
+   */
+  receive(message: Buffer): Promise<void> | undefined {
+    if (this.#isClosed) return undefined;
+    const { clock, intakes, settings } = this.#services;
+    const max = this.kind === 'ads' ? settings.maxAdsMessageBytes : settings.maxPerNameMessageBytes;
     if (message.length > max) throw sdsErrors.error('sds-request-too-large', { max, unit: 'bytes' });
-    const request = decodeDeltaRequest(message);
-    this.#handle({ kind: 'request', request }, this.#services.clock.monotonic());
+    const isNext = this.#intake.isEmpty;
+    this.#intake.add(message, clock.monotonic());
+    if (isNext) intakes.addOrRun(this, 'part');
+    return this.#intake.lastTaken();
+  }
+
+  /** Takes the next part of a request; returns the effort that it was. */
+  takePart(): number {
+    if (this.#isClosed) return 0;
+    this.#intake.takePart();
+    if (!this.#intake.isEmpty) {
+      this.#services.intakes.add(this, 'part');
+      return effortPerPart;
+    }
     this.#endIfDone();
+    return effortPerRequest;
   }
 
   review(name: AskedName): void {
@@ -98,14 +121,13 @@ export class SdsStream {
     if (!this.#isClosed) this.#handle({ kind: 'evict', name }, this.#services.clock.monotonic());
   }
 
-  /** The peer takes no more bytes for now: nothing more is made for it. */
+  /** The peer takes no more bytes for now: nothing more is taken from it or made for it. */
   block(): void {
-    this.#isBlocked = true;
+    if (!this.#isClosed) for (const turns of this.#turns()) turns.park(this);
   }
 
   unblock(): void {
-    this.#isBlocked = false;
-    for (const job of this.#parked.splice(0)) this.#schedule(job, false);
+    for (const turns of this.#turns()) turns.unpark(this);
   }
 
   /** The peer sends nothing more: the stream ends when all that was asked is answered. */
@@ -118,30 +140,50 @@ export class SdsStream {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#parked.length = 0;
+    for (const turns of this.#turns()) turns.drop(this);
+    this.#intake.stop();
+    this.#mints.stop();
     for (const live of this.#live.values()) this.#services.live.release(live);
     this.#live.clear();
   }
 
-  /** Runs one mint, unless nobody wants it any more (false) or the peer does not read (parked). */
+  /** Runs one mint, unless nobody wants it any more (false). */
   runJob(job: MintJob): boolean {
-    if (this.#isClosed || !this.#machine.wants(job.name, job.ticket)) return false;
-    if (this.#isBlocked) {
-      this.#parked.push(job);
-      return false;
-    }
-    this.#mint(job);
+    if (!this.#isWanted(job)) return false;
+    const isBehind = job.urgency === 'ask' && this.#services.live.leavingOf(this) >= maxLeavingNames;
+    if (isBehind) this.#answer(job, { kind: 'unavailable', reason: 'peer-behind' });
+    else this.#mints.run(job);
     return true;
   }
 
+  /** Answers an ask that waited too long for its turn, unless nobody wants it any more (false). */
+  letGo(job: MintJob): boolean {
+    if (!this.#isWanted(job)) return false;
+    this.#answer(job, { kind: 'unavailable', reason: 'deadline' });
+    return true;
+  }
+
+  #isWanted({ name, ticket }: MintJob): boolean {
+    return !this.#isClosed && this.#machine.wants(name, ticket);
+  }
+
+  #turns(): readonly Pick<FairTurns<SdsStream, unknown>, 'park' | 'unpark' | 'drop'>[] {
+    const { intakes, asks, refreshes } = this.#services;
+    return [intakes, asks, refreshes];
+  }
+
   #handle(event: StreamEvent, askedAt: DurationMs): void {
-    let places = mintsPerTurn;
     for (const action of this.#machine.handle(event)) {
-      if (action.kind === 'mint') {
-        this.#schedule({ stream: this, askedAt, ...action }, places > 0);
-        places -= 1;
-      } else this.#perform(action, askedAt);
+      if (action.kind === 'mint') this.#schedule(action, askedAt);
+      else this.#perform(action, askedAt);
     }
+  }
+
+  #schedule({ name, ticket, urgency }: MintAction, askedAt: DurationMs): void {
+    const { asks, refreshes } = this.#services;
+    const job = { name, ticket, urgency, askedAt };
+    if (urgency === 'ask') asks.addOrRun(this, job);
+    else refreshes.add(this, job);
   }
 
   #perform(action: Exclude<StreamAction, MintAction>, askedAt: DurationMs): void {
@@ -173,39 +215,6 @@ export class SdsStream {
       default:
         action satisfies never;
     }
-  }
-
-  /** At once while there is room in this turn and nobody waited before; else in turns. */
-  #schedule(job: MintJob, hasPlace: boolean): void {
-    const { asks, refreshes } = this.#services;
-    if (job.urgency === 'refresh') refreshes.add(job);
-    else if (hasPlace && asks.length === 0) this.runJob(job);
-    else asks.add(job);
-  }
-
-  #mint(job: MintJob): void {
-    const { minter, clock, settings } = this.#services;
-    const hindrance = job.urgency === 'ask' ? this.#hindrance(job) : undefined;
-    const outcome = hindrance ?? minter.mint(job.name);
-    if (!(outcome instanceof Promise)) {
-      this.#answer(job, outcome);
-      return;
-    }
-    const deadline = clock.after(settings.answerDeadlineMs, () =>
-      this.#answer(job, { kind: 'unavailable', reason: 'deadline' }),
-    );
-    void outcome.then((settled) => {
-      deadline.cancel();
-      this.#answer(job, settled);
-    });
-  }
-
-  /** Why an ask is answered without a mint: it waited too long for its turn, or this peer does not answer us. */
-  #hindrance({ askedAt }: MintJob): MintOutcome | undefined {
-    const { live, clock, settings } = this.#services;
-    if (live.leaving >= maxLeavingNames) return { kind: 'unavailable', reason: 'too-many-names' };
-    if (clock.monotonic() - askedAt > settings.answerDeadlineMs) return { kind: 'unavailable', reason: 'deadline' };
-    return undefined;
   }
 
   #answer(job: MintJob, outcome: MintOutcome): void {
@@ -259,6 +268,7 @@ export class SdsStream {
   }
 
   #endIfDone(): void {
-    if (this.#isPeerDone && !this.#isClosed && this.#machine.waiting === 0) this.#sink.end();
+    if (!this.#isPeerDone || this.#isClosed) return;
+    if (this.#machine.waiting === 0 && this.#intake.isEmpty) this.#sink.end();
   }
 }

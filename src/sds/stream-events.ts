@@ -13,6 +13,8 @@ import type { DeltaRequest } from './delta-request.ts';
 
 export type StreamEvent =
   | { readonly kind: 'request'; readonly request: DeltaRequest }
+  /** the next part of a request that was too large to be taken at once */
+  | { readonly kind: 'more' }
   /** the answer to a `mint` action, "deadline" when there was none in time; one with an old ticket is ignored */
   | { readonly kind: 'minted'; readonly name: AskedName; readonly ticket: number; readonly outcome: MintOutcome }
   /** pool or policy changed, or the name is held past its TTL: judge it anew */
@@ -68,7 +70,8 @@ export type Rejected = {
   readonly wasFirst: boolean;
 };
 
-export type RemovalReason = RefusalReason | UnavailableReason | 'rejected';
+/** `evicted`: too many live names, this one was held the longest; `rejected`: by the peer */
+export type RemovalReason = RefusalReason | UnavailableReason | 'evicted' | 'rejected';
 
 /** Judges a version that the peer holds; the minter's `judgeHeld`. */
 export type JudgeHeld = (name: AskedName, version: string) => HeldVerdict;

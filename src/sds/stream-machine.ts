@@ -5,8 +5,9 @@
 import type { MintOutcome, SdsVersion } from '../mint/mint-types.ts';
 import type { AskedName } from '../names/name-types.ts';
 import { secretTypeUrl, type DeltaRequest } from './delta-request.ts';
+import { RequestTaking } from './request-taking.ts';
 import { isSayable } from './sayable-name.ts';
-import { maxNamesPerStream } from './sds-settings.ts';
+import { effortPerPart, maxNamesPerStream } from './sds-settings.ts';
 import type { JudgeHeld, RemovalReason, StreamAction, StreamEvent } from './stream-events.ts';
 
 /** What is known of one subscribed name. One shape, few words: there are thousands of them. */
@@ -31,6 +32,7 @@ export type MachineRules = {
   /** a request without a type URL is about secrets (per-name streams) */
   readonly impliesSecrets: boolean;
   readonly maxNames?: number;
+  readonly effortPerPart?: number;
 };
 
 const nothingToDo: readonly StreamAction[] = [];
@@ -38,6 +40,7 @@ const nothingToDo: readonly StreamAction[] = [];
 export class StreamMachine {
   readonly #rules: MachineRules;
   readonly #maxNames: number;
+  readonly #effortPerPart: number;
   readonly #names = new Map<AskedName, NameState>();
   readonly #outstanding = new Map<string, NameState>();
   #actions: StreamAction[] = [];
@@ -45,10 +48,20 @@ export class StreamMachine {
   #lastNonce = 0;
   #lastTicket = 0;
   #waiting = 0;
+  /** the request that is not yet taken in full */
+  #taking: RequestTaking | undefined;
+  /** the outstanding response that it answers */
+  #answered: NameState | undefined;
 
   constructor(rules: MachineRules) {
     this.#rules = rules;
     this.#maxNames = rules.maxNames ?? maxNamesPerStream;
+    this.#effortPerPart = rules.effortPerPart ?? effortPerPart;
+  }
+
+  /** Whether the last request was taken in part: hand in `more` until it is not. */
+  get isTaking(): boolean {
+    return this.#taking !== undefined;
   }
 
   /** names that were asked and not yet answered */
@@ -75,6 +88,9 @@ export class StreamMachine {
       case 'request':
         this.#request(event.request);
         break;
+      case 'more':
+        this.#takePart(this.#effortPerPart);
+        break;
       case 'minted':
         this.#minted(event.name, event.ticket, event.outcome);
         break;
@@ -95,6 +111,8 @@ export class StreamMachine {
 
   #request(request: DeltaRequest): void {
     const { typeUrl, subscribe, unsubscribe, nonce } = request;
+    // requests are taken in the order in which they came
+    while (this.#taking !== undefined) this.#takePart(Infinity);
     if (typeUrl !== secretTypeUrl && !(typeUrl === '' && this.#rules.impliesSecrets)) {
       // an answer to our empty answer must not be answered again, or the two of us spin
       if (nonce === '') this.#actions.push({ kind: 'send-empty', typeUrl, nonce: this.#nextNonce() });
@@ -102,18 +120,28 @@ export class StreamMachine {
     }
     const isFirst = this.#isFirst;
     this.#isFirst = false;
-    const answered = nonce === '' ? undefined : this.#answered(nonce, request.rejection);
-    for (const name of unsubscribe) this.#unsubscribe(name);
-    if (subscribe.length === 1) this.#subscribeAll(request, isFirst);
-    else if (subscribe.length > 1) this.#subscribeAll({ ...request, subscribe: [...new Set(subscribe)] }, isFirst);
-    else if (isFirst && nonce === '' && unsubscribe.length === 0) {
+    this.#answered = nonce === '' ? undefined : this.#hear(nonce, request.rejection);
+    if (isFirst && nonce === '' && unsubscribe.length === 0 && subscribe.length === 0) {
       this.#actions.push({ kind: 'send-empty', typeUrl: secretTypeUrl, nonce: this.#nextNonce() });
     }
+    this.#taking = new RequestTaking(request, isFirst);
+    this.#takePart(this.#effortPerPart);
+  }
+
+  #takePart(effort: number): void {
+    this.#taking?.takePart(effort, {
+      unsubscribe: (name) => this.#unsubscribe(name),
+      subscribe: (name, held) => this.#subscribe(name, held),
+    });
+    if (this.#taking?.isDone !== true) return;
+    const answered = this.#answered;
+    this.#taking = undefined;
+    this.#answered = undefined;
     if (answered !== undefined) this.#settle(answered);
   }
 
   /** The outstanding response of this nonce is answered; a stale or unknown nonce says nothing. */
-  #answered(nonce: string, rejection: string | undefined): NameState | undefined {
+  #hear(nonce: string, rejection: string | undefined): NameState | undefined {
     const state = this.#outstanding.get(nonce);
     if (state?.sentVersion === undefined) return undefined;
     const version = state.sentVersion;
@@ -129,24 +157,23 @@ export class StreamMachine {
 
   /** What waited for the answer; not when the same request gave the name up or asked it again. */
   #settle(state: NameState): void {
-    if (this.#names.get(state.name) !== state || state.ticket !== 0) return;
+    if (this.#names.get(state.name) !== state || state.ticket !== 0 || state.nonce !== '') return;
     const { afterwards } = state;
     state.afterwards = 'nothing';
     if (state.heldVersion === undefined) this.#remove(state, 'rejected');
-    else if (afterwards === 'evict') this.#remove(state, 'too-many-names');
+    else if (afterwards === 'evict') this.#remove(state, 'evicted');
     else if (afterwards === 'review') this.#review(state, state.heldVersion);
   }
 
-  #subscribeAll({ subscribe, heldVersions }: DeltaRequest, isFirst: boolean): void {
-    for (const name of subscribe) {
-      const known = this.#names.get(name);
-      const held = isFirst ? heldVersions.get(name) : undefined;
-      if (known !== undefined) this.#askAgain(known);
-      else if (!isSayable(name)) this.#actions.push({ kind: 'unanswerable', name });
-      else if (this.#names.size >= this.#maxNames) this.#sendRemoval(name, 'too-many-names');
-      else if (held === undefined) this.#mint(this.#remember(name, undefined), true);
-      else this.#review(this.#remember(name, held), held, true);
-    }
+  /** Whether a removal was sent at once. */
+  #subscribe(name: AskedName, held: string | undefined): boolean {
+    const known = this.#names.get(name);
+    if (known !== undefined) this.#askAgain(known);
+    else if (!isSayable(name)) this.#actions.push({ kind: 'unanswerable', name });
+    else if (this.#names.size >= this.#maxNames) this.#sendRemoval(name, 'too-many-names');
+    else if (held === undefined) this.#mint(this.#remember(name, undefined), true);
+    else this.#review(this.#remember(name, held), held, true);
+    return this.#actions.at(-1)?.kind === 'send-removal';
   }
 
   /** An explicit subscribe is always answered, whatever was sent before: Envoy may have lost it (facts #47309). */
@@ -192,7 +219,7 @@ export class StreamMachine {
     if (state === undefined || state.ticket !== 0) return;
     if (state.nonce !== '') {
       if (state.afterwards !== 'evict') state.afterwards = what;
-    } else if (what === 'evict') this.#remove(state, 'too-many-names');
+    } else if (what === 'evict') this.#remove(state, 'evicted');
     else if (state.heldVersion !== undefined) this.#review(state, state.heldVersion);
   }
 

@@ -18,6 +18,8 @@ export type GrpcPeer = {
   readonly client: Client;
   /** opens a stream of the method */
   open(method?: string): GrpcStream;
+  /** opens a delta ADS stream that sends these bytes and shows each answer, unread; what comes back is sent on */
+  openRaw(raw: { readonly request: Buffer; readonly answered: (message: Buffer) => Buffer | undefined }): void;
   close(): void;
 };
 
@@ -40,6 +42,15 @@ export function connectGrpc(socketPath: string): GrpcPeer {
   return {
     client,
     open: (method = adsMethod) => streamOf(client.makeBidiStreamRequest(method, asIs, asIs, new Metadata())),
+    openRaw: ({ request, answered }) => {
+      const call = client.makeBidiStreamRequest(adsMethod, asIs, asIs, new Metadata());
+      call.on('data', (message: Buffer) => {
+        const reply = answered(message);
+        if (reply !== undefined) call.write(reply);
+      });
+      call.on('error', () => undefined);
+      call.write(request);
+    },
     close: () => client.close(),
   };
 }

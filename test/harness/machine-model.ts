@@ -18,12 +18,19 @@ export type Step =
       readonly answer: 'none' | 'ack' | 'nack' | 'stale';
       readonly which: number;
     }
+  /** the next part of a request, where it is taken in by parts */
+  | { readonly kind: 'more' }
   | { readonly kind: 'minted'; readonly which: number; readonly outcome: 'granted' | 'refused' | 'unavailable' }
   | { readonly kind: 'review'; readonly name: number; readonly verdict: HeldVerdict['kind'] }
   | { readonly kind: 'evict'; readonly name: number };
 
 /** what the peer heard last about a name, and whether it has spoken of the name since */
 type LastWord = { readonly said: 'secret' | 'removal'; heardSince: boolean };
+
+/** one name of a request, in the order in which they are taken */
+type Entry = { readonly name: AskedName; readonly is: 'given-up' | 'asked' | 'asked-twice' };
+
+type RequestEvent = Extract<StreamEvent, { kind: 'request' }>;
 
 type Pending = { readonly name: AskedName; readonly ticket: number };
 
@@ -32,22 +39,30 @@ export const modelNames = ['a', 'b', 'c', 'd', 'e'].map((label) => `${label}.tes
 export class MachineModel {
   readonly #machine: StreamMachine;
   readonly #maxNames: number;
+  readonly #isByParts: boolean;
   readonly #subscribed = new Set<AskedName>();
   /** names whose last ask has no answer yet */
   readonly #unanswered = new Set<AskedName>();
   readonly #outstanding = new Map<AskedName, string>();
   readonly #lastWords = new Map<AskedName, LastWord>();
   #pending: Pending[] = [];
+  /** of the request under way, what the machine has not taken yet */
+  #entries: Entry[] = [];
+  /** what the first request declares to hold: it needs no answer */
+  #held: ReadonlySet<AskedName> = new Set();
   #verdict: HeldVerdict['kind'] = 'keep';
   #leaves = 0;
 
-  constructor(maxNames: number) {
+  /** `isByParts`: a request is taken in one name at a time, with other events in between. */
+  constructor(maxNames: number, isByParts: boolean) {
     this.#maxNames = maxNames;
     const judgeHeld = (): HeldVerdict => {
       if (this.#verdict === 'keep') return { kind: 'keep', notAfter: epoch(0) };
       return this.#verdict === 'refuse' ? { kind: 'refuse', reason: 'policy' } : { kind: 'replace' };
     };
-    this.#machine = new StreamMachine({ judgeHeld, impliesSecrets: false, maxNames });
+    const rules = { judgeHeld, impliesSecrets: false, maxNames };
+    this.#machine = new StreamMachine({ ...rules, effortPerPart: isByParts ? 1 : Infinity });
+    this.#isByParts = isByParts;
   }
 
   /** The first request after a reconnect. Held names need no answer, the others do. */
@@ -55,17 +70,17 @@ export class MachineModel {
     this.#verdict = verdict;
     const heldNames = namesOf(held);
     const subscribe = [...heldNames, ...namesOf(asked)];
-    for (const name of subscribe) {
-      this.#subscribed.add(name);
-      if (!heldNames.includes(name)) this.#unanswered.add(name);
-    }
-    this.#feed(request({ subscribe, heldVersions: new Map(heldNames.map((name) => [name, 'v'])) }));
+    this.#held = new Set(heldNames);
+    this.#take(request({ subscribe, heldVersions: new Map(heldNames.map((name) => [name, 'v'])) }));
   }
 
   step(step: Step): void {
     switch (step.kind) {
       case 'request':
         this.#request(step);
+        break;
+      case 'more':
+        this.#more();
         break;
       case 'minted':
         this.#settle(step.which, step.outcome);
@@ -88,6 +103,7 @@ export class MachineModel {
 
   /** All mints end, the peer acknowledges and leaves: everything is answered and nothing is left. */
   finish(): void {
+    while (this.#machine.isTaking) this.#more();
     while (this.#pending.length > 0) this.#settle(0, 'granted');
     assert.deepEqual([...this.#unanswered], [], 'asked names without an answer');
     for (let rounds = 0; this.#outstanding.size > 0; rounds += 1) {
@@ -96,28 +112,21 @@ export class MachineModel {
       while (this.#pending.length > 0) this.#settle(0, 'granted');
     }
     this.#request({ kind: 'request', subscribe: [], unsubscribe: [0, 1, 2, 3, 4], answer: 'none', which: 0 });
+    while (this.#machine.isTaking) this.#more();
     assert.deepEqual([this.#machine.size, this.#machine.outstanding, this.#machine.waiting], [0, 0, 0]);
   }
 
   #request({ subscribe, unsubscribe, answer, which }: Extract<Step, { kind: 'request' }>): void {
+    // the stream hands in one request after the other
+    while (this.#machine.isTaking) this.#more();
+    this.#held = new Set();
     const answered = [...this.#outstanding][which % Math.max(1, this.#outstanding.size)];
     const isAnswer = answered !== undefined && (answer === 'ack' || answer === 'nack');
     if (isAnswer) {
       this.#outstanding.delete(answered[0]);
       this.#hear(answered[0]);
     }
-    for (const name of namesOf(unsubscribe)) {
-      this.#hear(name);
-      this.#forget(name);
-    }
-    for (const name of namesOf(subscribe)) {
-      this.#hear(name);
-      // a name whose mint is under way keeps its outstanding-free state; else the new answer replaces the old one
-      this.#outstanding.delete(name);
-      this.#subscribed.add(name);
-      this.#unanswered.add(name);
-    }
-    this.#feed(
+    this.#take(
       request({
         subscribe: namesOf(subscribe),
         unsubscribe: namesOf(unsubscribe),
@@ -125,6 +134,41 @@ export class MachineModel {
         rejection: answer === 'nack' ? 'no' : undefined,
       }),
     );
+    // all at once, or nothing in it
+    if (!this.#machine.isTaking) assert.deepEqual(this.#entries, [], 'names that were not taken');
+  }
+
+  /** Hands a request in; the books of a name change when the machine takes it. */
+  #take(event: RequestEvent): void {
+    const { subscribe, unsubscribe } = event.request;
+    this.#entries = [
+      ...unsubscribe.map((name): Entry => ({ name, is: 'given-up' })),
+      ...subscribe.map((name, at): Entry => ({ name, is: subscribe.indexOf(name) < at ? 'asked-twice' : 'asked' })),
+    ];
+    this.#noteEntries();
+    this.#feed(event);
+  }
+
+  #more(): void {
+    if (this.#machine.isTaking) this.#noteEntries();
+    this.#feed({ kind: 'more' });
+  }
+
+  #noteEntries(): void {
+    for (const entry of this.#entries.splice(0, this.#isByParts ? 1 : Infinity)) this.#note(entry);
+  }
+
+  #note({ name, is }: Entry): void {
+    if (is === 'asked-twice') return;
+    this.#hear(name);
+    if (is === 'given-up') {
+      this.#forget(name);
+      return;
+    }
+    // a name whose mint is under way keeps its outstanding-free state; else the new answer replaces the old one
+    this.#outstanding.delete(name);
+    this.#subscribed.add(name);
+    if (!this.#held.has(name)) this.#unanswered.add(name);
   }
 
   #settle(which: number, outcome: 'granted' | 'refused' | 'unavailable'): void {
@@ -208,7 +252,7 @@ function namesOf(indices: readonly number[]): readonly AskedName[] {
   return indices.map(nameAt);
 }
 
-function request(fields: Partial<DeltaRequest>): StreamEvent {
+function request(fields: Partial<DeltaRequest>): RequestEvent {
   return {
     kind: 'request',
     request: {

@@ -28,19 +28,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('review'), name, verdict }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('evict'), name }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('more') }) },
 );
 
 it('answers every asked name once, one response at a time, never contradicts itself, and forgets everything', () => {
   const story = fc.record({
     maxNames: fc.constantFrom(3, modelNames.length),
+    isByParts: fc.boolean(),
     held: names,
     asked: names,
     verdict,
     steps: fc.array(step, { maxLength: 40 }),
   });
   fc.assert(
-    fc.property(story, ({ maxNames, held, asked, verdict: first, steps }) => {
-      const model = new MachineModel(maxNames);
+    fc.property(story, ({ maxNames, isByParts, held, asked, verdict: first, steps }) => {
+      const model = new MachineModel(maxNames, isByParts);
       model.resume(held, asked, first);
       for (const next of steps) model.step(next);
       model.finish();

@@ -6,6 +6,8 @@ import type { Clock } from '../../src/clock.ts';
 export interface FakeClock extends Clock {
   /** moves both clocks on and fires what falls due, timers set meanwhile included */
   advance(ms: number): void;
+  /** moves both clocks to the timer that falls due next, and fires only that one */
+  advanceToNext(): void;
   /** moves only the wall clock, as a person or NTP does; fires nothing */
   setWallTime(ms: number): void;
   /** timers that wait */
@@ -46,6 +48,13 @@ export function createFakeClock(startMs = Date.UTC(2026, 0, 1)): FakeClock {
         timer.run();
       }
       moveBy(end - monotonic);
+    },
+    advanceToNext: () => {
+      const timer = nextDueBy(Infinity);
+      if (timer === undefined) return;
+      moveBy(Math.max(0, timer.dueAt - monotonic));
+      waiting.delete(timer);
+      timer.run();
     },
     setWallTime: (ms) => {
       wall = ms;

@@ -6,7 +6,7 @@ import { LeafgateError } from '../../../src/errors.ts';
 import type { SdsVersion } from '../../../src/mint/mint-types.ts';
 import type { AskedName } from '../../../src/names/name-types.ts';
 import { secretTypeUrl } from '../../../src/sds/delta-request.ts';
-import { decodeDeltaRequest } from '../../../src/sds/request-codec.ts';
+import { decodeDeltaRequest, DeltaRequestDecoder } from '../../../src/sds/request-codec.ts';
 import { encodeEmpty, encodeRemoval, encodeSecret } from '../../../src/sds/response-codec.ts';
 import { maxNamesPerStream } from '../../../src/sds/sds-settings.ts';
 import { SecretBytes } from '../../../src/secret-bytes.ts';
@@ -90,6 +90,33 @@ describe('a request', () => {
     const names = (count: number) => Buffer.alloc(2 * count, Buffer.from([0x1a, 0x00]));
     expect(errorOf(names(3 * maxNamesPerStream))).toBeUndefined();
     expect(errorOf(names(3 * maxNamesPerStream + 1))).toMatchObject({ code: 'sds-request-too-large' });
+  });
+
+  it('holds a name to the length that TLS can carry, one byte above is refused', () => {
+    expect(errorOf(encodeXdsRequest({ subscribe: ['n'.repeat(65_535)] }))).toBeUndefined();
+    for (const list of ['subscribe', 'unsubscribe'] as const) {
+      const request = encodeXdsRequest({ [list]: ['n'.repeat(65_536)] });
+      expect(errorOf(request)).toMatchObject({ code: 'sds-request-malformed' });
+    }
+  });
+
+  const inner = [
+    ['a map entry', 0x2a],
+    ['a status', 0x3a],
+  ] as const;
+
+  it.each(inner)('with %s of 256 fields is read, of one more is malformed', (_what, tag) => {
+    const message = (fields: number) =>
+      Buffer.concat([Buffer.from([tag, 0x80 | ((2 * fields) & 0x7f), (2 * fields) >> 7]), Buffer.alloc(2 * fields, 8)]);
+    expect(errorOf(message(256))).toBeUndefined();
+    expect(errorOf(message(257))).toMatchObject({ code: 'sds-request-malformed' });
+  });
+
+  it('is read a part at a time, and then as it would be at once', () => {
+    const bytes = encodeXdsRequest({ subscribe: Array.from({ length: 1500 }, (_, at) => `n${at}.test`), nonce: '7' });
+    const decoder = new DeltaRequestDecoder(bytes);
+    expect([decoder.readPart(), decoder.readPart()]).toEqual([undefined, undefined]);
+    expect(decoder.readPart()).toEqual(decodeDeltaRequest(bytes));
   });
 
   it('takes a held version that is too long to be ours for none', () => {

@@ -26,6 +26,17 @@ describe('the fake clock', () => {
     expect([fired, clock.pendingTimers()]).toEqual([0, 1]);
   });
 
+  test('goes on from timer to timer, in their order, where a test wants each on its own', () => {
+    const clock = createFakeClock();
+    const seen: string[] = [];
+    for (const what of ['a', 'b']) clock.after(millis(10), () => seen.push(what));
+    clock.advanceToNext();
+    expect([seen, clock.monotonic(), clock.pendingTimers()]).toEqual([['a'], 10, 1]);
+    clock.advanceToNext();
+    clock.advanceToNext();
+    expect([seen, clock.monotonic()]).toEqual([['a', 'b'], 10]);
+  });
+
   test('lets a person change the time of day without a timer noticing', () => {
     const clock = createFakeClock(1000);
     let fired = 0;
