@@ -22,7 +22,14 @@ export type Leaf = {
 export type RefusalReason = NameRefusal | 'policy' | 'name-constraint';
 /** The SDS server says `too-many-names` (of one stream), `peer-behind` and most of `deadline`; the minter the others. */
 export type UnavailableReason =
-  'peer-behind' | 'rate-limited' | 'too-many-names' | 'no-signer' | 'signer-expired' | 'signer-not-yet-valid' | 'deadline' | 'internal';
+  | 'peer-behind'
+  | 'rate-limited'
+  | 'too-many-names'
+  | 'no-signer'
+  | 'signer-expired'
+  | 'signer-not-yet-valid'
+  | 'deadline'
+  | 'internal';
 
 export type MintOutcome =
   | { readonly kind: 'granted'; readonly leaf: Leaf; readonly fresh: boolean }
