@@ -104,13 +104,10 @@ export class SdsStream {
   /** Takes the next part of a request; returns the effort that it was. */
   takePart(): number {
     if (this.#isClosed) return 0;
-    this.#intake.takePart();
-    if (!this.#intake.isEmpty) {
-      this.#services.intakes.add(this, 'part');
-      return effortPerPart;
-    }
-    this.#endIfDone();
-    return effortPerRequest;
+    const isLast = this.#intake.takePart();
+    if (this.#intake.isEmpty) this.#endIfDone();
+    else this.#services.intakes.add(this, 'part');
+    return isLast ? effortPerRequest : effortPerPart;
   }
 
   review(name: AskedName): void {

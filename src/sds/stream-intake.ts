@@ -41,12 +41,15 @@ export class StreamIntake {
     });
   }
 
-  /** Takes the next part. Throws what the codec throws, unless somebody waits for this message: then it is told. */
-  takePart(): void {
+  /**
+   * Takes the next part; true when it was the last of its request. Throws what the codec throws, unless somebody waits
+   * for this message: then it is told.
+   */
+  takePart(): boolean {
     const [incoming] = this.#incoming;
-    if (incoming === undefined) return;
+    if (incoming === undefined) return true;
     try {
-      if (!this.#isTaken(incoming)) return;
+      if (!this.#isTaken(incoming)) return false;
       this.#incoming.shift();
       incoming.settle?.resolve();
     } catch (error) {
@@ -54,6 +57,7 @@ export class StreamIntake {
       if (incoming.settle === undefined) throw error;
       incoming.settle.reject(error);
     }
+    return true;
   }
 
   /** The stream is gone: nobody needs to wait any more. */
