@@ -103,7 +103,7 @@ export class MachineModel {
 
   /** All mints end, the peer acknowledges and leaves: everything is answered and nothing is left. */
   finish(): void {
-    while (this.#machine.isTaking) this.#more();
+    this.#takeTheRest();
     while (this.#pending.length > 0) this.#settle(0, 'granted');
     assert.deepEqual([...this.#unanswered], [], 'asked names without an answer');
     for (let rounds = 0; this.#outstanding.size > 0; rounds += 1) {
@@ -112,13 +112,13 @@ export class MachineModel {
       while (this.#pending.length > 0) this.#settle(0, 'granted');
     }
     this.#request({ kind: 'request', subscribe: [], unsubscribe: [0, 1, 2, 3, 4], answer: 'none', which: 0 });
-    while (this.#machine.isTaking) this.#more();
+    this.#takeTheRest();
     assert.deepEqual([this.#machine.size, this.#machine.outstanding, this.#machine.waiting], [0, 0, 0]);
   }
 
   #request({ subscribe, unsubscribe, answer, which }: Extract<Step, { kind: 'request' }>): void {
     // the stream hands in one request after the other
-    while (this.#machine.isTaking) this.#more();
+    this.#takeTheRest();
     this.#held = new Set();
     const answered = [...this.#outstanding][which % Math.max(1, this.#outstanding.size)];
     const isAnswer = answered !== undefined && (answer === 'ack' || answer === 'nack');
@@ -152,6 +152,10 @@ export class MachineModel {
   #more(): void {
     if (this.#machine.isTaking) this.#noteEntries();
     this.#feed({ kind: 'more' });
+  }
+
+  #takeTheRest(): void {
+    while (this.#machine.isTaking) this.#more();
   }
 
   #noteEntries(): void {

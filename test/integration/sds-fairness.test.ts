@@ -42,14 +42,16 @@ async function askMeanwhile(socket: string, isOver: () => boolean): Promise<read
   closing.push(() => peer.close());
   const stream = peer.open();
   const waits: number[] = [];
-  for await (const _ of setInterval(askEveryMs)) {
+  const ticks = setInterval(askEveryMs);
+  while (!isOver()) {
+    await ticks.next();
     const askedAt = performance.now();
     stream.send({ subscribe: [`good${waits.length}.test`] });
     const { nonce } = await stream.next();
     waits.push(performance.now() - askedAt);
     stream.send({ nonce });
-    if (isOver()) break;
   }
+  await ticks.return?.();
   return waits;
 }
 

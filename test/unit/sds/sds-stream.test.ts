@@ -14,9 +14,9 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 type Peer = {
   readonly stream: SdsStream;
   readonly sent: readonly Buffer[];
-  send(request: XdsRequest): Promise<void> | undefined;
-  ask(count: number, prefix?: string): Promise<void> | undefined;
-  answers(): readonly XdsResponse[];
+  readonly send: (request: XdsRequest) => Promise<void> | undefined;
+  readonly ask: (count: number, prefix?: string) => Promise<void> | undefined;
+  readonly answers: () => readonly XdsResponse[];
 };
 
 function start(maxLiveNames: number = defaultSdsSettings.maxLiveNames) {
@@ -55,7 +55,7 @@ describe('a request with many names', () => {
     void ask(200);
     expect(minter.minted).toHaveLength(64);
     const other = connect('per-name');
-    other.ask(1, 'other');
+    void other.ask(1, 'other');
     clock.advance(0);
     expect(minter.minted).toHaveLength(201);
     expect(other.sent).toHaveLength(1);
