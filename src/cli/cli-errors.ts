@@ -90,6 +90,16 @@ export const cliErrors = errorSlice({
     remedy: 'raise the limit of the container or the service',
     exitCode: exitCodes.environment,
   },
+  'log-missing': {
+    message: 'the state folder {folder} keeps no access records',
+    remedy: 'start `leafgate up`, or name the folder of a gateway with --state',
+    exitCode: exitCodes.usage,
+  },
+  'log-unreadable': {
+    message: 'the access log {path} cannot be read: {reason}',
+    remedy: 'read it as the user that runs the gateway',
+    exitCode: exitCodes.environment,
+  },
   'probe-no-gateway': {
     message: 'no gateway runs on the state folder {folder}, and no other was named',
     remedy: 'start `leafgate up`, give the gateway with --proxy URL, or give --no-proxy to connect without one',

@@ -8,6 +8,7 @@ import { createContext } from './command-context.ts';
 import { cliErrors } from './cli-errors.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addPolicyCommands } from './policy-commands.ts';
+import { addLogCommand } from './log-command.ts';
 import { addPoolCommands } from './pool-commands.ts';
 import { addProbeCommands } from './probe-commands.ts';
 import { addRunCommand } from './run-command.ts';
@@ -26,6 +27,7 @@ const examples = `Examples:
   leafgate status                             what runs, its versions, policy, counts and memory
   leafgate doctor                             what is broken, with its remedy, and a handshake that proves the rest
   leafgate policy explain api.example.com     which rule decides about it, and what a client sees
+  leafgate log --follow --why                 what came through it, with reasons and what to do
   leafgate probe check https://example.com/   shows that the traffic is intercepted, from an actor's place
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow '*.example.com'
                                               the on-demand SDS server alone, for an Envoy of your own
@@ -68,6 +70,7 @@ function buildProgram(context: CommandContext): Command {
     addRunCommand,
     addStatusCommand,
     addDoctorCommand,
+    addLogCommand,
     addSdsCommand,
     addPolicyCommands,
     addPoolCommands,

@@ -49,12 +49,16 @@ export function makeGatewayFolder(dir: string): GatewayFolder {
     healthSocket: join(socketDir, 'health.sock'),
     selfCheckSocket: join(socketDir, longestSocketName),
     selfCheckCaFile: join(dir, 'self-check-ca.pem'),
-    accessLog: join(dir, 'access.json'),
+    accessLog: accessLogPath(dir),
     policyInForce: join(dir, 'policy-in-force.json'),
     removeTemporary: () => {
       if (isTooLong) rmSync(socketDir, { recursive: true, force: true });
     },
   };
+}
+
+export function accessLogPath(dir: string): string {
+  return join(dir, 'access.json');
 }
 
 export function gatewayTrustDir(dir: string): string {

@@ -9,10 +9,9 @@ import { beginRun } from '../observe/log-segments.ts';
 import { createRecordJoiner } from '../observe/record-joiner.ts';
 import { rotateLog, type LogRotation } from '../observe/rotate-log.ts';
 import { isRunMarker, runMarker } from '../observe/run-marker.ts';
-import { selfCheckHost } from '../settings/gateway-spec.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { createShownNote, readShownRecords, type ShownNote, type ShownRecords } from './record-position.ts';
-import { maxLineBytes, segmentsKept, warmUp } from './record-source.ts';
+import { isOfSelfCheck, maxLineBytes, segmentsKept, warmUp } from './record-source.ts';
 import { createSeldom } from './seldom.ts';
 import { createRecordShow, type RecordShow } from './show-records.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -47,7 +46,7 @@ export async function followRecords(parts: RecordsParts): Promise<FollowedRecord
   const fresh: ShownRecords = { segment: firstOfRun, offset: 0, sweptAt: clock.now(), isFinished: false };
   const from = known === undefined || known.segment > firstOfRun ? fresh : { ...known, isFinished: false };
   const following: Following = { parts, path, firstOfRun, seldom: createSeldom(clock), lines: 0, isWarming: true };
-  const joiner = createRecordJoiner({ lineLost: (reason) => countLost(following, reason) });
+  const joiner = createRecordJoiner({ lineLost: (reason) => countLost(following, reason) }, undefined, true);
   if (known?.isFinished === false) await warmUp({ path, joiner, until: from });
   following.isWarming = false;
   const shownNote = createShownNote(path, clock, (error) => {
@@ -175,8 +174,7 @@ function tellSeldom({ parts, seldom }: Following, sentence: string, error: unkno
 }
 
 function showRecord(record: AccessRecord, { metrics, onRecord }: RecordsParts): void {
-  // a client that only writes this name into its Host header is refused, and that is shown
-  if (record.host === selfCheckHost && record.outcome !== 'refused') return;
+  if (isOfSelfCheck(record)) return;
   metrics.count('leafgate_records_total', { decision: record.decision, outcome: record.outcome });
   if (record.reason !== undefined) metrics.count('leafgate_record_reasons_total', { reason: record.reason.code });
   onRecord(record);

@@ -8,7 +8,7 @@ const widths = { client: 21, decision: 9, leaf: 6, protocol: 7, status: 3, durat
 const maxTargetChars = 100;
 
 /** `10:24:31  127.0.0.1:53012  intercept  minted  h2→h1  200  34 ms  GET api.example.com/v1/x` */
-export function formatRecordLine(record: AccessRecord): string {
+export function formatRecordLine(record: AccessRecord, { withReason = true } = {}): string {
   const columns = [
     localTime(record.time),
     record.client.padEnd(widths.client),
@@ -19,7 +19,44 @@ export function formatRecordLine(record: AccessRecord): string {
     shownDuration(record.durationMs).padStart(widths.duration),
     `${shownVerb(record)} ${shownTarget(record)}`,
   ];
-  return printableLine(`${columns.join('  ')}${shownReason(record)}`);
+  return printableLine(`${columns.join('  ')}${withReason ? shownReason(record) : ''}`);
+}
+
+/** the day of the person who reads; an unreadable time is shown as it is */
+export function localDay({ time }: AccessRecord): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return printable(time);
+  const parts = [at.getFullYear(), at.getMonth() + 1, at.getDate()];
+  return parts.map((part) => String(part).padStart(2, '0')).join('-');
+}
+
+/** what a client is given to trust the gateway */
+export type TrustPaths = { readonly caFile: string; readonly mergedFile: string };
+
+/** What was wrong and what to do, in lines below a record's own; none where nothing was wrong. */
+export function formatWhy(record: AccessRecord, trust: TrustPaths): readonly string[] {
+  const { reason, cause, upstreamFailure } = record;
+  if (reason === undefined) return [];
+  const rows = [
+    ['why', `${reason.words} [${reason.code}${cause === undefined ? '' : `, ${cause}`}]`],
+    ['do', reason.remedy],
+    ...(withRemedy.has(reason.code) ? trustRows(trust) : []),
+    ...(upstreamFailure === undefined ? [] : [['origin', upstreamFailure]]),
+    [
+      'by',
+      `${record.decision}:${record.rule}${record.actor === undefined ? '' : `, for ${record.actor}`}, id ${record.id}`,
+    ],
+  ];
+  return rows.map(([label = '', text = '']) => printableLine(`          ${label.padEnd(whyLabel)}${text}`));
+}
+
+const whyLabel = 8;
+
+function trustRows({ caFile, mergedFile }: TrustPaths): readonly (readonly string[])[] {
+  return [
+    ['CA', `${caFile} (alone)`],
+    ['', `${mergedFile} (with the system's roots)`],
+  ];
 }
 
 /** whoever runs a client that does not trust the gateway has to do something, and is looking at this line */

@@ -1,7 +1,7 @@
 // Turns the lines of Envoy's access log into records. A request's line says nearly all by itself; the lines of one
 // tunnel are joined by id to fill in the client, and to tell a handshake that failed from one whose requests were seen.
 // Pure, bounded in memory; time is an argument.
-import { millis, type EpochMs } from '../clock.ts';
+import { epoch, millis, type EpochMs } from '../clock.ts';
 import { endOf, isEstablished, parseAccessLogLine, type AccessLogLine } from './access-log-line.ts';
 import type { AccessRecord, FoundReason, RecordKind } from './access-record.ts';
 import { buildRecord } from './build-record.ts';
@@ -19,6 +19,8 @@ export type RecordJoinerEvents = {
 export interface RecordJoiner {
   /** the records that this line completes, mostly none or one; without `now`, for lines of the past, it is as they say */
   take(line: string, now?: EpochMs): readonly AccessRecord[];
+  /** the latest end of anything that a line told */
+  latest(): EpochMs;
   /** the records of tunnels that ended some time ago without showing anything; call it every second or so */
   sweep(now: EpochMs): readonly AccessRecord[];
   /** the records of all tunnels that have none yet, when no more lines of them can come: the gateway has ended */
@@ -27,10 +29,17 @@ export interface RecordJoiner {
 
 const defaultLimits: TunnelLimits = { maxTunnels: 20_000, graceMs: millis(3_000) };
 
-export function createRecordJoiner(events: RecordJoinerEvents, limits = defaultLimits): RecordJoiner {
-  const tunnels = createTunnelTable(limits, () => events.lineLost('forgotten'));
+/** `isHistoryCut`: tunnels may have begun before the first line, until one says that a gateway starts */
+export function createRecordJoiner(
+  events: RecordJoinerEvents,
+  limits = defaultLimits,
+  isHistoryCut = false,
+): RecordJoiner {
+  const tunnels = createTunnelTable(limits, () => events.lineLost('forgotten'), isHistoryCut);
   const joining: Joining = { tunnels, leaves: createSeenLeaves() };
+  let latest = epoch(0);
   return {
+    latest: () => latest,
     take: (text, now) => {
       if (isRunMarker(text)) return finish(joining);
       const line = parseAccessLogLine(text);
@@ -38,7 +47,9 @@ export function createRecordJoiner(events: RecordJoinerEvents, limits = defaultL
         events.lineLost('not-json');
         return [];
       }
-      return takeLine(joining, line, now ?? endOf(line));
+      const end = endOf(line);
+      latest = epoch(Math.max(latest, end));
+      return takeLine(joining, line, now ?? end);
     },
     sweep: (now) => tunnels.sweep(now).map((tunnel) => build(joining, tunnel.opening, 'tunnel', nothingSent)),
     finish: () => finish(joining),
@@ -73,6 +84,8 @@ function takeLine(joining: Joining, line: AccessLogLine, now: EpochMs): readonly
 }
 
 function takeConnect(joining: Joining, line: AccessLogLine, now: EpochMs): readonly AccessRecord[] {
+  // what was in it was told before it was forgotten
+  if (!isEstablished(line) && isAccepted(line) && joining.tunnels.mayHaveForgotten(line.id)) return [];
   const tunnel = joining.tunnels.remember(line);
   if (isEstablished(line)) return [];
   joining.tunnels.end(tunnel, now);

@@ -28,17 +28,17 @@ export interface TunnelTable {
   /** the tunnel of this line, made when it is the first */
   remember(line: AccessLogLine): Tunnel;
   end(tunnel: Tunnel, now: EpochMs): void;
-  /** whether an id that is not known could be one that had to make room */
+  /** whether an id that is not known could be one that had to make room, or began before the first line */
   mayHaveForgotten(id: string): boolean;
   /** forgets the tunnels whose time is over and returns those without a record */
   sweep(now: EpochMs): readonly Tunnel[];
-  /** forgets all and returns those without a record */
+  /** forgets all, since none of them goes on, and returns those without a record */
   clear(): readonly Tunnel[];
 }
 
-export function createTunnelTable(limits: TunnelLimits, forgotten: () => void): TunnelTable {
+export function createTunnelTable(limits: TunnelLimits, forgotten: () => void, isHistoryCut: boolean): TunnelTable {
   const tunnels = new Map<string, Tunnel>();
-  let hasForgotten = false;
+  let hasForgotten = isHistoryCut;
   return {
     mayHaveForgotten: (id) => hasForgotten && !tunnels.has(id),
     get: (id) => tunnels.get(id),
@@ -69,6 +69,7 @@ export function createTunnelTable(limits: TunnelLimits, forgotten: () => void): 
     clear: () => {
       const silent = [...tunnels.values()].filter(({ hasRecord }) => !hasRecord);
       tunnels.clear();
+      hasForgotten = false;
       return silent;
     },
   };

@@ -5,7 +5,7 @@ import type { QuantityUnit } from './quantities.ts';
 type SettingGroup = 'listening' | 'policy' | 'destinations' | 'minting' | 'limits' | 'files' | 'output';
 
 /** a command that takes the setting */
-export type SettingCommand = 'up' | 'run' | 'sds' | 'probe' | 'status' | 'doctor' | 'policy';
+export type SettingCommand = 'up' | 'run' | 'sds' | 'probe' | 'status' | 'doctor' | 'policy' | 'log';
 
 type SettingBase = {
   /** kebab case: the flag without its dashes, and the environment name in lower case */

@@ -2,8 +2,8 @@
 import type { SettingCommand, SwitchSetting, TextSetting } from './setting-types.ts';
 
 const gateway: readonly SettingCommand[] = ['up', 'run', 'doctor'];
-const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe', 'status', 'doctor', 'policy'];
-const onState: readonly SettingCommand[] = ['up', 'run', 'status', 'doctor', 'policy'];
+const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe', 'status', 'doctor', 'policy', 'log'];
+const onState: readonly SettingCommand[] = ['up', 'run', 'status', 'doctor', 'policy', 'log'];
 
 export const textSettings = {
   listen: text({

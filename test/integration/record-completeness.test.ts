@@ -8,7 +8,12 @@ import { parseAccessLogLine } from '../../src/observe/access-log-line.ts';
 import type { AccessRecord } from '../../src/observe/access-record.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { freePort } from '../support/free-port.ts';
-import { startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import {
+  runLeafgate,
+  startGatewayUnderTest,
+  startLeafgate,
+  type GatewayUnderTest,
+} from '../support/gateway-under-test.ts';
 import { httpGet } from '../support/http-get.ts';
 import { runSteadyLoad, type LoadOptions, type LoadResult } from '../support/steady-load.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
@@ -69,6 +74,8 @@ describeWithTools('records', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
     `are exactly one for each of ${perSecond * seconds} requests at ${perSecond} a second, while the log is rotated and its reader stops for a while`,
     async () => {
       const gateway = await start('busy', '64MiB');
+      const args = ['log', '--json', '--state', gateway.state];
+      const follower = startLeafgate([...args, '--follow'], { envoy, temp });
       const busy = load(gateway, {});
       // the reader takes nothing for five seconds, as a pager that nobody scrolls
       await waitFor('the first records', () => gateway.records().length > 500, patienceMs);
@@ -79,11 +86,17 @@ describeWithTools('records', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
       expect(failed).toEqual([]);
       expect(answered).toHaveLength(perSecond * seconds);
       await waitFor('a record of each', () => gateway.records().length >= answered.length, patienceMs);
+      const followed = (): string[] => pathsIn(follower.stdout(), '/r/');
+      await waitFor('the follower to see each', () => followed().length >= answered.length, patienceMs);
+      await follower.stop();
       const metrics = (await httpGet(metricsAddress, '/metrics')).body;
       await gateway.stop();
       const records = gateway.records();
       expect(pathsOf(records).sort()).toEqual([...answered].sort());
       expect(records.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+      expect(followed().sort()).toEqual([...answered].sort());
+      const kept = await runLeafgate(args, { envoy, temp });
+      expect(pathsIn(kept.stdout, '/r/').sort()).toEqual([...answered].sort());
       for (const name of ['leafgate_record_lines_lost_total', 'leafgate_log_lines_lost_total']) {
         expect(lostIn(metrics, name)).toEqual([]);
       }
@@ -124,7 +137,7 @@ describeWithTools('records', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
       expect(pathsOf(second.records()).filter((path) => path.startsWith('/first/'))).toEqual([]);
 
       const third = await start(state, '8MiB');
-      const kept = pathsIn(third.state, '/second/');
+      const kept = pathsKept(third.state, '/second/');
       const known = new Set(pathsOf(seen));
       await waitFor(
         'the rest',
@@ -152,8 +165,12 @@ function lostIn(metrics: string, name: string): readonly string[] {
   return metrics.split('\n').filter((line) => line.startsWith(name) && !line.endsWith(' 0'));
 }
 
+function pathsIn(json: string, prefix: string): string[] {
+  return [...json.matchAll(/"path":"([^"]+)"/g)].flatMap(([, path = '']) => (path.startsWith(prefix) ? [path] : []));
+}
+
 /** paths of requests in all kept segments */
-function pathsIn(state: string, prefix: string): readonly string[] {
+function pathsKept(state: string, prefix: string): readonly string[] {
   return keptLines(state).flatMap((line) => {
     const parsed = parseAccessLogLine(line);
     const path = parsed?.leg === 'intercept' || parsed?.leg === 'plain' ? parsed.text.path : undefined;

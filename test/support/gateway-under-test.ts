@@ -61,6 +61,11 @@ export function runLeafgate(args: readonly string[], options: GatewayUnderTestOp
   return runCommand(process.execPath, [mainScript, ...args], { env: environment(options) });
 }
 
+/** starts `leafgate ARGS`, which goes on until it is stopped */
+export function startLeafgate(args: readonly string[], options: GatewayUnderTestOptions): StartedProcess {
+  return startProcess(process.execPath, [mainScript, ...args], { env: environment(options) });
+}
+
 export function environment({ envoy, temp, env }: GatewayUnderTestOptions): ChildEnvironment {
   return scrubbedEnvironment(temp.path, { LEAFGATE_ENVOY: envoy, ...env });
 }

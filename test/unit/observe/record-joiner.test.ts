@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { epoch, millis, type EpochMs } from '../../../src/clock.ts';
 import type { AccessRecord } from '../../../src/observe/access-record.ts';
 import { createRecordJoiner } from '../../../src/observe/record-joiner.ts';
+import { runMarker } from '../../../src/observe/run-marker.ts';
 import { broken, closed, inner, intercepted, opened, plain, relayed } from './access-lines.ts';
 
 const now = epoch(Date.UTC(2026, 10, 30));
@@ -272,6 +273,26 @@ describe('bounds', () => {
     expect(joiner.take(intercepted({ id: 'a' }), now)).toHaveLength(1);
     for (const id of ['b', 'c']) joiner.take(opened({ id }), now);
     expect(joiner.take(inner({ id: 'a' }), now)).toEqual([]);
+  });
+
+  test('of a tunnel that began before the first line nobody is blamed, until a gateway starts anew', () => {
+    const joiner = createRecordJoiner({ lineLost: () => undefined }, undefined, true);
+    expect([inner({ id: 'a' }), closed({ id: 'a' })].flatMap((line) => joiner.take(line, now))).toEqual([]);
+    expect(joiner.take(closed({ id: 'b', status: 403 }), now)).toMatchObject([{ kind: 'connect' }]);
+    expect(joiner.take(intercepted({ id: 'c' }), now)).toMatchObject([{ kind: 'request' }]);
+    expect(joiner.sweep(epoch(now + 60_000))).toEqual([]);
+    expect(joiner.take(runMarker(now).trim(), now)).toEqual([]);
+    expect(joiner.take(inner({ id: 'd' }), now)).toMatchObject([{ kind: 'handshake' }]);
+  });
+
+  test('a gateway that starts anew ends what another had open, and tells what had come to nothing', () => {
+    const joiner = createRecordJoiner({ lineLost: () => undefined });
+    const lines = [opened({ id: 'open' }), opened({ id: 'used' }), intercepted({ id: 'used' })];
+    expect(lines.flatMap((line) => joiner.take(line, now))).toHaveLength(1);
+    expect(joiner.take(runMarker(now).trim(), now)).toMatchObject([
+      { kind: 'tunnel', id: 'open', outcome: 'failed', reason: { code: 'gateway-stopped' } },
+    ]);
+    expect(joiner.finish()).toEqual([]);
   });
 
   test('a tunnel is forgotten when its time is over, not before', () => {
