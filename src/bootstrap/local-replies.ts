@@ -56,6 +56,7 @@ function statusIs(op: 'GE' | 'EQ', status: number): JsonObject {
 /** the first mapper that fits answers */
 export const localReplies: JsonObject = {
   mappers: [
+    ...originCauseSigns.filter(({ details }) => details !== undefined).map(originReply),
     reply(gatewayErrorWords.destination, detailsContain('address_denied'), { status: 403 }),
     ...[ownAddressRuleName, guardedAddressRuleName, addressFormRuleName].map((rule) => {
       return reply(gatewayErrorWords.destination, detailsContain(`[${rule}]`), { status: 403 });
@@ -69,7 +70,7 @@ export const localReplies: JsonObject = {
     reply(gatewayErrorWords.overload, detailsContain('overload'), { status: 503, retryAfterSeconds: 5 }),
     reply(gatewayErrorWords.overload, responseFlags('UO'), { status: 503, retryAfterSeconds: 5 }),
     reply(gatewayErrorWords.tooLarge, statusIs('EQ', headersTooLarge), {}),
-    ...originCauseSigns.map(originReply),
+    ...originCauseSigns.filter(({ flag }) => flag !== undefined).map(originReply),
     reply(gatewayErrorWords.other, anyError, {}),
   ],
 };

@@ -24,7 +24,8 @@ const destinationRules: { readonly [rule: string]: string } = {
 /** undefined when nothing went wrong that Envoy knows of: an origin's own 503 is an answer */
 export function explainRequest(line: AccessLogLine): FoundReason | undefined {
   const stop = wasCutByStop(line) ? cutByStop : undefined;
-  return refusal(line) ?? stop ?? refusedForm(line) ?? originTls(line) ?? byFlags(line) ?? byDetails(line);
+  // first of all what quotes an origin's certificate, in which anything can stand
+  return originTls(line) ?? refusal(line) ?? stop ?? refusedForm(line) ?? byFlags(line) ?? byDetails(line);
 }
 
 export function outcomeOf(reason: FoundReason | undefined): RecordOutcome {
@@ -35,7 +36,9 @@ export function outcomeOf(reason: FoundReason | undefined): RecordOutcome {
 export function originCauseOf(line: AccessLogLine): OriginCause | undefined {
   if (line.leg === 'tcp' || line.leg === 'listener') return undefined;
   const text = `${line.text.details ?? ''} ${line.text.upstream_failure ?? ''}`;
-  if (refusal(line) !== undefined || /after_response_started/.test(text)) return undefined;
+  if (originTls(line) === undefined && (refusal(line) !== undefined || /after_response_started/.test(text))) {
+    return undefined;
+  }
   return originCauseSigns.find(({ details, flag }) => {
     return details === undefined ? hasFlag(line, flag) : text.includes(details);
   })?.cause;

@@ -25,11 +25,10 @@ export type OriginCauseSign = { readonly cause: OriginCause } & (
 
 /**
  * The first that fits decides. Texts are those of Envoy 1.40 and its BoringSSL (measured), with the underscores that Envoy
- * puts for spaces. A text that an origin could write into its certificate follows only after `verify_SAN_list`, which is
- * looked for first.
+ * puts for spaces. They come before everything else that is looked for in details: after `verify_SAN_list` follow the names
+ * of a certificate, in which an origin can write what it likes.
  */
 export const originCauseSigns: readonly OriginCauseSign[] = [
-  { cause: 'dns', flag: 'DF' },
   { cause: 'wrong_name', details: 'verify_SAN_list' },
   { cause: 'expired', details: 'certificate_has_expired' },
   { cause: 'expired', details: 'certificate_is_not_yet_valid' },
@@ -38,6 +37,7 @@ export const originCauseSigns: readonly OriginCauseSign[] = [
   { cause: 'handshake', details: 'TLS_error' },
   // without a further text the connection stood, and ended before TLS did: what TCP says follows a `|`
   { cause: 'handshake', details: 'remote_connection_failure}' },
+  { cause: 'dns', flag: 'DF' },
   { cause: 'handshake', flag: 'UPE' },
   { cause: 'timeout', flag: 'UT' },
   { cause: 'refused', flag: 'UF' },

@@ -16,6 +16,9 @@ import { createTestAuthority, type TestAuthority } from '../support/test-certifi
 const forbiddenText =
   /OPENSSL|CERTIFICATE_VERIFY|TLS_error|SSL_routines|upstream|reset|delayed|127\.0\.0\.1|other\.test/i;
 
+/** they stand in Envoy's details when the origin's certificate is for another name */
+const quotedHosts = ['overload.test', 'overflow.test'] as const;
+
 type Answer = {
   readonly status: number;
   readonly body: string;
@@ -36,11 +39,12 @@ describeWithTools('an origin that fails', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.
       'black-hole': await startBlackHole(temp.path),
     };
     const resolve = Object.entries(origins).map(([name, { port }]) => `${name}.test:${port}:127.0.0.1`);
+    const quoted = quotedHosts.map((host) => `${host}:${portOf('misnamed')}:127.0.0.1`);
     gateway = await startGatewayUnderTest({
       ...{ envoy, temp },
       args: [
         ...['--origin-ca', temp.file('origin-ca.pem'), '--allow-destination', '127.0.0.1/32'],
-        ...[...resolve, 'closed.test:443:127.0.0.2'].flatMap((value) => ['--resolve', value]),
+        ...[...resolve, ...quoted, 'closed.test:443:127.0.0.2'].flatMap((value) => ['--resolve', value]),
       ],
     });
   });
@@ -117,6 +121,13 @@ describeWithTools('an origin that fails', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.
     const record = await gateway.recordOf('the failure', ({ path }) => path === '/full-text');
     expect(record.upstreamFailure).toMatch(/verify SAN list, expected SANs: \[misnamed\.test\].*other\.test/);
     expect(answer.body).not.toMatch(/other/);
+  });
+
+  test.each(quotedHosts)('is not taken for a refusal that its name reads like: %s', async (host) => {
+    const answer = await ask(`https://${host}:${portOf('misnamed')}/${host}`);
+    expect(JSON.parse(answer.body)).toMatchObject({ error: 'origin_failed', cause: 'wrong_name' });
+    const record = await gateway.recordOf(host, ({ path }) => path === `/${host}`);
+    expect(record).toMatchObject({ cause: 'wrong_name', reason: { code: 'origin-distrusted' } });
   });
 
   test('is named in a header where an answer has no body', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { actorVariables } from '../../../src/projection/actor-environment.ts';
 import { parseAccessLogLine } from '../../../src/observe/access-log-line.ts';
 import { explainClientTls } from '../../../src/observe/explain-client-tls.ts';
-import { explainRequest, outcomeOf } from '../../../src/observe/explain-request.ts';
+import { explainRequest, originCauseOf, outcomeOf } from '../../../src/observe/explain-request.ts';
 import { broken, inner, intercepted, relayed } from './access-lines.ts';
 
 function parsed(line: string) {
@@ -147,6 +147,19 @@ describe('explainRequest', () => {
     const reason = explainRequest(parsed(intercepted(fields)));
     expect(reason?.code).toBe(code);
     expect(reason?.words).toContain(words);
+  });
+
+  test.each([
+    'address_denied.test',
+    'overload.test',
+    'dns_cache_overflow',
+    'rbac_access_denied_matched_policy[deny:x]',
+  ])('what an origin writes into its certificate explains nothing: %s', (name) => {
+    const upstream_failure = verify(`verify_SAN_list,_expected_SANs:_[a.test],_certificate_SANs:_[${name}]`);
+    const details = `upstream_reset_before_response_started{remote_connection_failure|${upstream_failure}}`;
+    const line = parsed(intercepted({ status: 502, flags: 'UF', upstream_failure, details }));
+    expect(explainRequest(line)?.code).toBe('origin-distrusted');
+    expect(originCauseOf(line)).toBe('wrong_name');
   });
 
   test('a destination that is closed to clients says how to open it', () => {
