@@ -37,7 +37,7 @@ export class GrpcCall {
   #isTaking = false;
   #isPeerDone = false;
   #isEnded = false;
-  #timer: Timer | undefined;
+  #slowReader: Timer | undefined;
 
   constructor(kind: StreamKind, http: ServerHttp2Stream, parts: CallParts) {
     this.#http = http;
@@ -46,7 +46,10 @@ export class GrpcCall {
     this.#stream = parts.core.openStream(kind, this);
     http.on('data', (chunk: Buffer) => this.#readOn(chunk));
     http.on('end', () => this.#peerIsDone());
-    http.on('close', () => this.#forget('peer-left'));
+    http.on('close', () => {
+      this.#slowReader?.cancel();
+      this.#forget('peer-left');
+    });
   }
 
   /** The peer's own deadline, whatever it is worth on a stream that never ends. */
@@ -69,7 +72,7 @@ export class GrpcCall {
       http.respond(responseHeaders, respondOptions);
     }
     http.write(framed(message));
-    if (!this.#isStalled && http.writableLength > maxUnsentBytes) this.#stall();
+    if (!this.#isStalled && http.writableLength > maxUnsentBytes[this.#stream.kind]) this.#stall();
   }
 
   /** The protocol has answered everything and the peer is done. */
@@ -156,17 +159,18 @@ export class GrpcCall {
   }
 
   #resume(): void {
-    this.#timer?.cancel();
     if (this.#isEnded) return;
+    this.#slowReader?.cancel();
     this.#isStalled = false;
     this.#stream.unblock();
     this.#goOn();
   }
 
-  /** A peer that has taken nothing of `unsent` bytes in time is not there. */
+  /** A peer that has taken nothing of `unsent` bytes in time is not there, whether its stream has ended or not. */
   #watchSlowReader(unsent: number): void {
-    this.#timer = this.#parts.clock.after(slowReaderMs, () => {
+    this.#slowReader = this.#parts.clock.after(slowReaderMs, () => {
       const left = this.#http.writableLength;
+      if (left === 0) return;
       if (left < unsent) {
         this.#watchSlowReader(left);
         return;
@@ -194,7 +198,6 @@ export class GrpcCall {
   #forget(end: StreamEnd): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#timer?.cancel();
     this.#reader.drop();
     this.#parts.core.closeStream(this.#stream, end);
     this.#parts.ended(this);

@@ -32,8 +32,11 @@ export const maxNamesPerStream = 50_000;
 /** of one stream: names told to go whose peer has not answered yet; beyond it that peer gets nothing new */
 export const maxLeavingNames = 1000;
 
-/** unsent bytes of one stream beyond which it is neither read nor answered until the peer takes some */
-export const maxUnsentBytes = 256 * 1024;
+/**
+ * Unsent bytes of one stream, by its kind, beyond which it is neither read nor answered until the peer takes them. Never
+ * below the 64 KiB from which on Node says that a stream has drained.
+ */
+export const maxUnsentBytes = { ads: 256 * 1024, 'per-name': 64 * 1024 } as const;
 
 /** a peer that takes no byte for this long is not there; its connection is closed */
 export const slowReaderMs = seconds(30);

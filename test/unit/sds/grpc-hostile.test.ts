@@ -125,6 +125,32 @@ describe('a call', () => {
     session.destroy();
   });
 
+  it('that has ended and whose answers nobody reads costs its peer the connection within a minute', async () => {
+    const { path, clock, server, minter } = await start();
+    const session = await connectFrames(path);
+    const names = Array.from({ length: 10_000 }, (_, index) => `n${index}.test`);
+    await openCall(session, framed(encodeXdsRequest({ subscribe: names })), { 'grpc-timeout': '5S' });
+    // in turns, until nothing more is made for it
+    let mintedBefore = -1;
+    await waitFor('the stream to stand still', () => {
+      const { length } = minter.minted;
+      if (length > 0 && length === mintedBefore) return true;
+      mintedBefore = length;
+      for (let turn = 0; turn < 20; turn += 1) clock.advance(1);
+      return false;
+    });
+    clock.advance(5000);
+    expect(server.status().streams).toBe(0);
+    expect(session.destroyed).toBe(false);
+    // pings are answered, so that it is not the keepalive which ends it
+    for (let step = 1; step <= 12; step += 1) {
+      clock.advance(5000);
+      if (!session.destroyed) openFrames(session, perNameMethod, { subscribe: [`s${step}.test`] }).resume();
+      await waitFor('a sign of life or the end', () => session.destroyed || server.status().liveNames === step);
+    }
+    await waitFor('the end of the session', () => session.destroyed);
+  });
+
   it.each([0, 2, 8])('that the peer resets with code %d is forgotten', async (code) => {
     const { path, server } = await start();
     const session = await connectFrames(path);
