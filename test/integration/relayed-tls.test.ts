@@ -39,12 +39,17 @@ describeWithTools('TLS through the generated gateway', ['envoy-1.40.0'], ({ 'env
         });
     });
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-    const overrides = ['pinned.test', 'read.test'].map((name) => `${name}:${origin.port}:127.0.0.1`);
+    const overrides = ['pinned.test', 'read.test', 'opaque.test'].map((name) => `${name}:${origin.port}:127.0.0.1`);
     overrides.push(`pinned.test:${listenerPort()}:127.0.0.1`);
     const spec = gatewaySpec(
       {
         listen: parseListenAddress('127.0.0.1:0'),
-        policy: policy('intercept', rule('pinned.test', 'relay'), rule('127.0.0.0/8', 'relay', { name: 'address' })),
+        policy: policy(
+          'intercept',
+          rule('pinned.test', 'relay'),
+          rule('127.0.0.0/8', 'relay', { name: 'address' }),
+          rule('opaque.test', 'tcp'),
+        ),
         resolve: overrides.map((text) => parseResolveOverride(text)),
         allowDestinations: [parseCidrSetting('127.0.0.1', '--allow-destination')],
       },
@@ -106,5 +111,25 @@ describeWithTools('TLS through the generated gateway', ['envoy-1.40.0'], ({ 'env
     const handshake = await through('read.test', {});
     expect(handshake).toMatchObject({ kind: 'done', subjectAltName: 'DNS:read.test' });
     expect(handshake).not.toMatchObject({ issuer: expect.stringContaining(ownName) });
+  });
+
+  test.each([
+    ['of its own name', { serverName: 'opaque.test' }],
+    ['of another name', { serverName: 'read.test' }],
+    ['without a name', { serverName: undefined }],
+    ['that comes after the time for one', { serverName: 'opaque.test', waitMs: 1400 }],
+  ])('under a tcp rule a ClientHello %s is forwarded like any other bytes', async (_, request) => {
+    const asked = sds.answers.length;
+    expect(await through('opaque.test', request)).toMatchObject({ issuer: expect.stringContaining(ownName) });
+    expect(sds.answers).toHaveLength(asked);
+    const line = await gateway.lineOf('the opaque one', ({ leg, text }) => leg === 'tcp' && text.chain === 'tcp');
+    expect(line.text).toMatchObject({ rule: 'tcp:opaque.test', connect: `opaque.test:${origin.port}` });
+  });
+
+  test('a relayed connection goes where its name was matched, however the CONNECT spells it', async () => {
+    for (const spelling of ['Pinned.Test', 'pinned.test..', 'PINNED.TEST.']) {
+      const authority = `${spelling}:0${origin.port}`;
+      expect(await through('pinned.test', { authority })).toMatchObject({ issuer: expect.stringContaining(ownName) });
+    }
   });
 });
