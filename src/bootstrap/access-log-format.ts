@@ -1,4 +1,4 @@
-// The access record: one JSON object a line, one file, six kinds of line (`leg`). The field names are what `observe`
+// The access record: one JSON object a line, one file, seven kinds of line (`leg`). The field names are what `observe`
 // parses. A leg carries what it can know; what a client chose is cut, so that no request costs a long line.
 import {
   cel,
@@ -11,7 +11,7 @@ import {
 } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 
-export const recordLegs = ['connect', 'plain', 'listener', 'intercept', 'clear', 'tcp'] as const;
+export const recordLegs = ['front', 'connect', 'plain', 'listener', 'intercept', 'clear', 'tcp'] as const;
 export type RecordLeg = (typeof recordLegs)[number];
 
 const maxAuthority = 300;
@@ -103,24 +103,15 @@ const httpLeg = [
 const forwardingLeg = [...httpLeg, 'path', 'upstream_protocol', 'upstream', 'upstream_failure', 'grpc_status'] as const;
 const innerLeg = ['connect', 'chain'] as const;
 
+/** a connection to the proxy before any request: there is no id yet, no host and no rule */
+const frontLeg = ['type', 'start', 'client', 'flags', 'duration_ms', 'connection_id', 'chain', 'sni'] as const;
+const handshake = ['handshake_ms', 'client_tls_failure', 'local_close', 'termination', 'rx', 'tx'] as const;
+
 const fieldsOfLeg: { readonly [leg in RecordLeg]: readonly (keyof typeof operators)[] } = {
+  front: [...frontLeg, 'proxy_tls', ...handshake],
   connect: [...httpLeg, 'connect', 'termination', 'proxy_tls'],
   plain: [...forwardingLeg, 'proxy_tls'],
-  listener: [
-    ...everyLeg,
-    ...innerLeg,
-    ...([
-      'sni',
-      'tls',
-      'leaf',
-      'handshake_ms',
-      'client_tls_failure',
-      'local_close',
-      'termination',
-      'rx',
-      'tx',
-    ] as const),
-  ],
+  listener: [...everyLeg, ...innerLeg, 'sni', 'tls', 'leaf', ...handshake],
   intercept: [...forwardingLeg, ...innerLeg, 'sni', 'tls', 'leaf', 'handshake_end_ms', 'upstream_tls'],
   clear: [...forwardingLeg, ...innerLeg],
   tcp: [...everyLeg, ...innerLeg, 'sni', 'termination', 'upstream', 'upstream_failure', 'rx', 'tx'],
@@ -135,11 +126,15 @@ const ofTunnel = {
 /** the client's own connection: also known of a request that was too broken for any filter to see it */
 const ofClient = { client: '%DOWNSTREAM_REMOTE_ADDRESS%' };
 
+/** listeners count no bytes of a body */
+const wireBytes = { rx: '%DOWNSTREAM_WIRE_BYTES_RECEIVED%', tx: '%DOWNSTREAM_WIRE_BYTES_SENT%' };
+
 /** operators that a leg knows under another name than the rest */
 const operatorsOfLeg: { readonly [leg in RecordLeg]?: { readonly [field in keyof typeof operators]?: string } } = {
+  front: { ...ofClient, ...wireBytes },
   connect: ofClient,
   plain: ofClient,
-  listener: { ...ofTunnel, rx: '%DOWNSTREAM_WIRE_BYTES_RECEIVED%', tx: '%DOWNSTREAM_WIRE_BYTES_SENT%' },
+  listener: { ...ofTunnel, ...wireBytes },
   tcp: ofTunnel,
 };
 

@@ -37,12 +37,22 @@ export function explicitListeners(plan: Plan): readonly JsonObject[] {
       frontChain(plan, front),
       clearChain(plan, allowFrom.length === 0 ? [] : ownMachine(listen.address)),
     ];
-    return [{ ...listener(explicitListenerName, listen, chains), ...toldApart }];
+    return [{ ...listener(explicitListenerName, listen, chains), ...toldApart, ...handshakeLog(plan) }];
   }
   return [
     listener(explicitListenerName, listen, [clearChain(plan, allowFrom)]),
-    listener(frontName, front.listen, [frontChain(plan, front)]),
+    { ...listener(frontName, front.listen, [frontChain(plan, front)]), ...handshakeLog(plan) },
   ];
+}
+
+/** a handshake with the proxy that comes to nothing is seen by the listener alone */
+function handshakeLog({ spec }: Plan): JsonObject {
+  const ofFront = extension(
+    'envoy.access_loggers.extension_filters.cel',
+    'envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter',
+    { expression: `xds.filter_chain_name == '${frontName}'` },
+  );
+  return { access_log: [accessLog('front', spec.paths.accessLog, { extension_filter: ofFront })] };
 }
 
 /** the first byte says which of the two a client speaks */

@@ -34,7 +34,7 @@ export function buildRecord({ line, kind, leaves, tunnel, reason }: RecordParts)
     ...leafOf(line, leaves),
     // of a handshake that never ended Envoy shows a version that nobody agreed on (measured)
     tls: line.leg === 'listener' && number.handshake_ms === undefined ? undefined : text.tls,
-    proxyTls: text.proxy_tls ?? opening.text.proxy_tls,
+    proxyTls: line.leg === 'front' ? undefined : (text.proxy_tls ?? opening.text.proxy_tls),
     method: text.method,
     path: line.leg === 'connect' ? undefined : pathOf(line),
     protocol: text.protocol,

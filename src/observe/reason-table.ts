@@ -74,6 +74,16 @@ const reasonTable = {
     remedy: `${setTrust}; if it accepts one certificate only, relay its host with a \`relay\` rule`,
     clientTls: 'pins',
   },
+  'client-certificate': {
+    outcome: 'refused',
+    meaning: 'the certificate that the client showed to the proxy is not accepted',
+    remedy: 'renew it, or put its CA into --client-ca; a client may also come without one',
+  },
+  'proxy-distrusted': {
+    outcome: 'failed',
+    meaning: 'the client does not trust the certificate of the proxy itself (--proxy-cert)',
+    remedy: 'give the client the CA that signed that certificate, and its name in the URL (curl: --proxy-cacert)',
+  },
   'no-server-name': {
     outcome: 'failed',
     meaning: 'TLS without a server name, as for an address',

@@ -17,7 +17,8 @@ export const recordFieldTable: { readonly [field in keyof AccessRecord]-?: Field
   time: { of: 'all', meaning: 'when it began, RFC 3339 in UTC, to the millisecond' },
   id: {
     of: 'all',
-    meaning: 'the same for everything that came through one CONNECT; empty where HTTP itself was broken',
+    meaning:
+      'the same for everything that came through one CONNECT; empty where HTTP itself was broken, or TLS with the proxy',
   },
   client: { of: 'all', meaning: '`address:port` of the client' },
   actor: { of: 'clients with a certificate', meaning: 'the verified URI of the client certificate' },

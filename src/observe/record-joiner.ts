@@ -7,6 +7,7 @@ import type { AccessRecord, FoundReason, RecordKind } from './access-record.ts';
 import { buildRecord } from './build-record.ts';
 import { isRunMarker } from './run-marker.ts';
 import { explainClientTls } from './explain-client-tls.ts';
+import { explainProxyTls } from './explain-proxy-tls.ts';
 import { explainRequest } from './explain-request.ts';
 import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 import { createSeenLeaves, type SeenLeaves } from './seen-leaves.ts';
@@ -68,8 +69,11 @@ function takeLine(joining: Joining, line: AccessLogLine, now: EpochMs): readonly
   switch (line.leg) {
     case 'connect':
       return takeConnect(joining, line, now);
+    case 'front':
+      // what came of a handshake that ended, its requests tell
+      return isHandshakeDone(line) ? [] : [build(joining, line, 'handshake', explainProxyTls(line))];
     case 'listener':
-      return takeListener(joining, line);
+      return takeListener(joining, line, now);
     case 'plain':
       // an upgrade is told when it ends; Envoy writes a line when it begins, too
       return isEstablished(line) ? [] : [build(joining, line, 'request', explainRequest(line))];
@@ -97,10 +101,16 @@ function takeConnect(joining: Joining, line: AccessLogLine, now: EpochMs): reado
   return [build(joining, line, 'connect', explainRequest(line) ?? leftUnanswered)];
 }
 
-function takeListener(joining: Joining, line: AccessLogLine): readonly AccessRecord[] {
+function isHandshakeDone(line: AccessLogLine): boolean {
+  return line.number.handshake_ms !== undefined;
+}
+
+function takeListener(joining: Joining, line: AccessLogLine, now: EpochMs): readonly AccessRecord[] {
   // of a tunnel that was forgotten nobody knows whether its requests were seen: better no record than one that blames
   if (joining.tunnels.mayHaveForgotten(line.id)) return [];
   const tunnel = joining.tunnels.remember(line);
+  // a connection that came without a CONNECT has no other end
+  if (tunnel.opening.leg !== 'connect') joining.tunnels.end(tunnel, now);
   const reason = explainListener(line);
   if (tunnel.hasRecord || reason === undefined) return [];
   if (reason === nothingSent && tunnel.opening.leg === 'connect') {

@@ -20,7 +20,7 @@ tunnel that came to nothing. \`leafgate up --json\` prints them, \`leafgate log 
 |---|---|
 | \`request\` | one HTTP request: decrypted, in clear inside a tunnel, or in absolute form |
 | \`connect\` | a CONNECT that was not accepted |
-| \`handshake\` | a TLS connection that ended without a request |
+| \`handshake\` | a TLS connection that ended without a request: inside a tunnel, or with the proxy itself (then without \`id\` and \`host\`) |
 | \`tunnel\` | bytes forwarded unread (\`relay\`, \`tcp\`), or a tunnel that showed no protocol |
 
 No record holds a query string, a header, a body, a credential or a key. What a client chose (names, paths, methods) has its control and direction characters escaped and is cut; user names and passwords in front of a host
@@ -54,7 +54,7 @@ const kept = `
 Envoy writes the lines that records are made of to \`gateway/access.json\` in the state folder (mode 0600), never to a pipe. When the file is an eighth of \`--keep-records\` large, it is renamed to \`access.json.<number>\`, with
 numbers that only grow, and Envoy opens a new one; the oldest go when all of them are larger than \`--keep-records\`.
 
-Records are made from the files at the speed of whoever reads stdout. A slow reader loses nothing: the lines wait on the disk. What has to be removed before it was read is counted in
+Records are made, and counted in the metrics, at the speed of whoever reads stdout. A slow reader loses nothing: the lines wait on the disk. What has to be removed before it was read is counted in
 \`leafgate_record_lines_lost_total\` and said in the log, as is what a full disk swallows. \`access.json.shown\` notes how far records have been taken: a run goes on where the one before it stopped. After a \`kill -9\` the last half
 second may be shown twice, and what Envoy had not written yet (a fifth of a second) is lost.
 `;

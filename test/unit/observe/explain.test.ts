@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { actorVariables } from '../../../src/projection/actor-environment.ts';
 import { parseAccessLogLine } from '../../../src/observe/access-log-line.ts';
 import { explainClientTls } from '../../../src/observe/explain-client-tls.ts';
+import { explainProxyTls } from '../../../src/observe/explain-proxy-tls.ts';
 import { explainRequest, originCauseOf, outcomeOf } from '../../../src/observe/explain-request.ts';
 import { broken, inner, intercepted, relayed } from './access-lines.ts';
 
@@ -102,6 +103,23 @@ describe('explainClientTls', () => {
   test('a client without a server name is told that, whatever else it did', () => {
     expect(explainClientTls(parsed(inner({ sni: null }))).code).toBe('no-server-name');
     expect(explainClientTls(parsed(broken(null, { sni: null }))).code).toBe('no-server-name');
+  });
+});
+
+describe('explainProxyTls', () => {
+  test.each([
+    [tls(`1:${ssl}:CERTIFICATE_VERIFY_FAILED:verify_cert_failed`), {}, 'client-certificate'],
+    [tls(`1:${ssl}:TLSV1_ALERT_UNKNOWN_CA`), {}, 'proxy-distrusted'],
+    [tls(`1:${ssl}:SSLV3_ALERT_BAD_CERTIFICATE`), {}, 'proxy-distrusted'],
+    [tls(`1:${ssl}:BAD_PACKET_LENGTH|2:${ssl}:DECRYPTION_FAILED_OR_BAD_RECORD_MAC`), {}, 'proxy-distrusted'],
+    [tls(`1:${ssl}:HTTP_REQUEST`), {}, 'client-handshake'],
+    [tls(`1:${ssl}:NO_SHARED_CIPHER`), {}, 'client-handshake'],
+    [null, { local_close: 'transport_socket_timeout' }, 'client-left'],
+    [null, {}, 'client-left'],
+    [null, { local_close: 'Active_Internal_Listener_destructor' }, 'gateway-stopped'],
+  ])('%s with %j', (failure, fields, code) => {
+    const line = parsed(broken(failure, { leg: 'front', id: null, host: null, rule: null, ...fields }));
+    expect(explainProxyTls(line).code).toBe(code);
   });
 });
 

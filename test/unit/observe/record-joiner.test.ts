@@ -223,7 +223,50 @@ describe('a handshake without a request', () => {
   });
 });
 
+describe('a handshake with the proxy itself', () => {
+  const front = (fields: Parameters<typeof broken>[1] = {}): string =>
+    broken('TLS_error:|1:SSL_routines:OPENSSL_internal:TLSV1_ALERT_UNKNOWN_CA:TLS_error_end', {
+      ...{
+        leg: 'front',
+        chain: 'explicit-tls',
+        id: null,
+        host: null,
+        rule: null,
+        connect: null,
+        leaf: null,
+        tls: null,
+      },
+      ...{ sni: 'proxy.test', proxy_tls: 'TLSv1.2', ...fields },
+    });
+
+  test('is one record when it came to nothing, with its client alone', () => {
+    const record = only(join([front()]));
+    expect(record).toMatchObject({
+      ...{ kind: 'handshake', id: '', host: '', client: '127.0.0.1:36060', sni: 'proxy.test', outcome: 'failed' },
+      reason: { code: 'proxy-distrusted' },
+    });
+    expect([record.proxyTls, record.tls, record.clientTls]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('is none when it ended: its requests tell', () => {
+    expect(join([front({ handshake_ms: 3 })]).records).toEqual([]);
+  });
+});
+
 describe('bounds', () => {
+  test('a connection that came without a CONNECT is forgotten when its own line has come', () => {
+    const lost: string[] = [];
+    const limits = { maxTunnels: 2, graceMs: millis(1000) };
+    const joiner = createRecordJoiner({ lineLost: (reason) => void lost.push(reason) }, limits);
+    for (let at = 0; at < 5; at += 1) {
+      const id = `transparent ${at}`;
+      joiner.take(intercepted({ id }), epoch(now + at * 2_000));
+      joiner.take(inner({ id }), epoch(now + at * 2_000));
+      expect(joiner.sweep(epoch(now + at * 2_000 + 1_500))).toEqual([]);
+    }
+    expect(lost).toEqual([]);
+  });
+
   test.each([
     ['no JSON', 'x'],
     ['half a line', '{"leg":"connect"'],
