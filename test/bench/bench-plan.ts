@@ -50,7 +50,7 @@ export function scaled(plan: BenchPlan, full: number): number {
   return Math.max(100, Math.round(full * plan.scale));
 }
 
-function rotated<T>(items: readonly T[], by: number): readonly T[] {
+export function rotated<T>(items: readonly T[], by: number): readonly T[] {
   const start = by % items.length;
   return [...items.slice(start), ...items.slice(0, start)];
 }

@@ -1,20 +1,32 @@
-// `npm run bench [-- --quick] [--rounds N] [--contenders a,b] [--sections sds,memory,handshakes,leaf]`: figures of leafgate's
-// SDS server beside plain Go's, interleaved, as ratios inside each round. Prints a markdown table; exits 0 whatever it
-// says, since a shared machine is no judge.
+// `npm run bench [-- --quick] [--rounds N] [--contenders a,b] [--sections sds,memory,handshakes,leaf,gateway,
+// rules]`: figures of leafgate's SDS server beside plain Go's and of its gateway beside other intercepting proxies, interleaved,
+// as ratios inside each round. Prints markdown tables; exits 0 whatever they say, since a shared machine is no judge.
 import { parseArgs } from 'node:util';
 import { createTempFolder } from '../support/temp-folder.ts';
 import { buildProduct, contenderNames, createBenchAuthority } from './contenders.ts';
 import type { ContenderName } from './contenders.ts';
 import { benchHandshakes } from './bench-handshakes.ts';
+import { benchGateway } from './bench-gateway.ts';
 import { benchLeaf } from './bench-leaf.ts';
 import { benchMemory } from './bench-memory.ts';
+import { benchRules } from './bench-rules.ts';
 import { benchSds } from './bench-sds.ts';
 import type { BenchPlan } from './bench-plan.ts';
 import type { Figure } from './measurement.ts';
 import { renderTable, verdictOf } from './render-table.ts';
 
 const sections = { sds: benchSds, memory: benchMemory, handshakes: benchHandshakes } as const;
+/** sections with a table or a sentence of their own */
+const tables = { leaf: () => Promise.resolve(benchLeaf()), gateway: benchGateway, rules: benchRules } as const;
 type SectionName = keyof typeof sections;
+type TableName = keyof typeof tables;
+
+const tableNames: readonly TableName[] = ['leaf', 'gateway', 'rules'];
+const sectionNames: readonly (SectionName | TableName)[] = ['sds', 'memory', 'handshakes', ...tableNames];
+
+function isOfSds(name: SectionName | TableName): name is SectionName {
+  return name in sections;
+}
 
 const { values } = parseArgs({
   options: {
@@ -36,17 +48,15 @@ const plan: BenchPlan = {
   progress: (sentence) => process.stderr.write(`bench: ${sentence}\n`),
 };
 
+const asked = chosen(values.sections, sectionNames);
 const figures: Figure[] = [];
-const asked = values.sections?.replace(/,?leaf/, '');
-for (const name of asked === '' ? [] : chosen<SectionName>(asked, ['sds', 'memory', 'handshakes'])) {
-  figures.push(...(await sections[name](plan)));
-}
+for (const name of asked.filter(isOfSds)) figures.push(...(await sections[name](plan)));
 const missed = figures.filter((figure) => verdictOf(figure) === 'miss').map(({ title }) => title);
 console.log(
   `${plan.rounds} interleaved rounds${values.quick ? ', quick' : ''}, medians; Node ${process.versions.node}\n`,
 );
-console.log(renderTable(figures));
-if (values.sections === undefined || values.sections.includes('leaf')) console.log(`\n${benchLeaf()}`);
+if (figures.length > 0) console.log(renderTable(figures));
+for (const name of tableNames.filter((table) => asked.includes(table))) console.log(`\n${await tables[name](plan)}`);
 const judged = figures.some((figure) => ['pass', 'miss'].includes(verdictOf(figure) ?? ''));
 console.log(
   !judged ? '\nnothing was judged' : missed.length === 0 ? '\nall expectations met' : `\nmissed: ${missed.join('; ')}`,

@@ -1,4 +1,4 @@
-// `node test/support/install-tools.mjs [--envoy VERSION]...`: brings the peers that tests want into the user's cache
+// `node test/support/install-tools.mjs [--envoy VERSION]... [--bench]`: brings the peers that tests want into the user's cache
 // folder, touching nothing else: a Python environment, Go programs, Envoys. Everything is pinned by hash. What cannot be
 // had is said with its reason and skipped; the tests that want it skip too. Plain JavaScript: it runs before Node 24 is there.
 import { spawn } from 'node:child_process';
@@ -97,21 +97,24 @@ async function unpackWheel(requirement, sha256) {
   return { folder, unpacked };
 }
 
-async function installPython() {
-  const requirements = join(here, 'python', 'requirements.txt');
+/** pyperclip has no wheel */
+const mitmproxy = { name: 'mitmproxy-venv', requirements: 'mitmproxy.txt', more: ['--no-binary', 'pyperclip'] };
+
+async function installPython({ name = 'venv', requirements: file = 'requirements.txt', more = [] } = {}) {
+  const requirements = join(here, 'python', file);
   const version = await run('python3', ['-c', 'import sys; print(sys.version, sys.prefix)']);
   const stamp = createHash('sha256')
     .update(version)
     .update(await readFile(requirements))
     .digest('hex');
-  const venv = join(tools, 'venv');
+  const venv = join(tools, name);
   const stampFile = join(venv, '.stamp');
   // a virtual environment holds its own path, so it is made in place and stamped last
   if ((await readFile(stampFile, 'utf8').catch(() => '')) === stamp) return 'already there';
   await rm(venv, { recursive: true, force: true });
   await mkdir(tools, { recursive: true });
   await run('python3', ['-m', 'venv', venv]);
-  const pip = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary', ':all:', '--require-hashes'];
+  const pip = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary', ':all:', ...more, '--require-hashes'];
   await run(join(venv, 'bin', 'python'), [...pip, '--requirement', requirements]);
   await writeFile(stampFile, stamp);
   return 'installed';
@@ -132,9 +135,11 @@ async function findGo() {
   return join(target, 'bin', 'go');
 }
 
+const goEnvironment = { GOFLAGS: '-mod=readonly -buildvcs=false', GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
+
 async function installGoTools() {
   const go = await findGo();
-  const env = { GOFLAGS: '-mod=readonly -buildvcs=false', GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
+  const env = goEnvironment;
   const peers = join(here, 'go');
   const zlint = join(here, 'go-zlint');
   const version = await run(go, ['version'], { env });
@@ -142,6 +147,16 @@ async function installGoTools() {
   return installFolder(join(tools, 'go-bin'), stamp, async (fresh) => {
     await run(go, ['build', '-o', `${fresh}/`, './...'], { cwd: peers, env });
     await run(go, ['build', '-o', `${fresh}/`, 'github.com/zmap/zlint/v3/cmd/zlint'], { cwd: zlint, env });
+  });
+}
+
+async function installBenchGoTools() {
+  const go = await findGo();
+  const peers = join(here, 'go-bench');
+  const version = await run(go, ['version'], { env: goEnvironment });
+  const stamp = await hashOfFolder(peers, version, await hashOfFolder(join(here, 'go')));
+  return installFolder(join(tools, 'bench-bin'), stamp, async (fresh) => {
+    await run(go, ['build', '-o', `${fresh}/`, './...'], { cwd: peers, env: goEnvironment });
   });
 }
 
@@ -180,8 +195,14 @@ async function step(label, install) {
 
 const asked = process.argv.flatMap((arg, index, all) => (all[index - 1] === '--envoy' ? [arg] : []));
 const steps = [
-  step('Python with requests, httpx, cryptography, pkilint', installPython),
+  step('Python with requests, httpx, cryptography, pkilint', () => installPython()),
   step('Go programs and zlint', installGoTools),
+  ...(process.argv.includes('--bench')
+    ? [
+        step('goproxy and the load of the bench', installBenchGoTools),
+        step('mitmproxy', () => installPython(mitmproxy)),
+      ]
+    : []),
   ...(asked.length > 0 ? asked : envoysByDefault).map((version) =>
     step(`Envoy ${version}`, () => installEnvoy(version)),
   ),

@@ -20,6 +20,8 @@ export type ScriptedDns = {
 
 export type ScriptedDnsOptions = {
   readonly names?: { readonly [name: string]: DnsScript };
+  /** for names that have no script of their own */
+  readonly otherwise?: DnsScript;
   /** of every answer; 0 makes a resolver ask again as soon as it can */
   readonly ttlSeconds?: number;
 };
@@ -31,7 +33,8 @@ const response = 0x81;
 const codes = { ok: 0x80, 'server failure': 0x82, 'no such name': 0x83 } as const;
 const headerBytes = 12;
 
-export async function startScriptedDns({ names = {}, ttlSeconds = 30 }: ScriptedDnsOptions = {}): Promise<ScriptedDns> {
+export async function startScriptedDns(options: ScriptedDnsOptions = {}): Promise<ScriptedDns> {
+  const { names = {}, otherwise = 'no such name', ttlSeconds = 30 } = options;
   const scripts = new Map<string, DnsScript>(Object.entries(names));
   const counts = new Map<string, number>();
   const socket = createSocket('udp4');
@@ -40,7 +43,7 @@ export async function startScriptedDns({ names = {}, ttlSeconds = 30 }: Scripted
     const key = `${question.name} ${question.type}`;
     const nth = counts.get(key) ?? 0;
     counts.set(key, nth + 1);
-    const script = scripts.get(question.name) ?? 'no such name';
+    const script = scripts.get(question.name) ?? otherwise;
     const answer = typeof script === 'function' ? script(nth, question.type === types.a ? 'A' : 'AAAA') : script;
     if (answer !== 'silence') socket.send(reply(query, question, answer, ttlSeconds), peer.port, peer.address);
   });

@@ -9,10 +9,15 @@ const systemTools = ['curl', 'wget', 'git', 'openssl'] as const;
 /** made from test/support/go and test/support/go-zlint by install-tools.mjs */
 const goTools = ['sds-peer', 'sds-load', 'tls-load', 'fetch-peer', 'verify-peer', 'zlint'] as const;
 
+/** of `npm run bench`, from test/support/go-bench: `install-tools.mjs --bench` makes them */
+const benchTools = ['proxy-load', 'tls-origin', 'goproxy-peer'] as const;
+
 export type EnvoyVersion = '1.37.0' | '1.38.3' | '1.39.3' | '1.40.0';
 export type ToolName =
   | (typeof systemTools)[number]
   | (typeof goTools)[number]
+  | (typeof benchTools)[number]
+  | 'mitmdump'
   | `envoy-${EnvoyVersion}`
   /** the virtual environment with requests, httpx and cryptography */
   | 'python'
@@ -23,9 +28,12 @@ export type FoundTool =
   { readonly path: string; readonly missing?: never } | { readonly path?: never; readonly missing: string };
 
 const installHint = 'run `node test/support/install-tools.mjs`';
+const benchHint = 'run `node test/support/install-tools.mjs --bench`';
 
 export function findTool(name: ToolName): FoundTool {
-  return isOneOf(systemTools, name) ? onPath(name) : executable(toolPath(name), `${name}: ${installHint}`);
+  if (isOneOf(systemTools, name)) return onPath(name);
+  const hint = name === 'mitmdump' || isOneOf(benchTools, name) ? benchHint : installHint;
+  return executable(toolPath(name), `${name}: ${hint}`);
 }
 
 /** the user's cache of this project: `${XDG_CACHE_HOME:-~/.cache}/leafgate` */
@@ -38,6 +46,8 @@ function toolPath(name: Exclude<ToolName, (typeof systemTools)[number]>): string
   const installed = join(cacheFolder(), 'test-tools');
   if (name === 'python') return join(installed, 'venv', 'bin', 'python');
   if (name === 'pkilint') return join(installed, 'venv', 'bin', 'lint_pkix_cert');
+  if (name === 'mitmdump') return join(installed, 'mitmproxy-venv', 'bin', 'mitmdump');
+  if (isOneOf(benchTools, name)) return join(installed, 'bench-bin', name);
   if (isOneOf(goTools, name)) return join(installed, 'go-bin', name);
   const version = name.slice('envoy-'.length);
   // 1.40.0 is what the product itself installs, so tests use that very file
