@@ -3,7 +3,7 @@
 import { proxyNames, proxyNotes, type ProxyName } from './gateway-contenders.ts';
 import { median } from './measurement.ts';
 
-export type ProxyRound = { readonly [name in ProxyName]?: number };
+type ProxyRound = { readonly [name in ProxyName]?: number };
 
 export type ProxyFigure = {
   readonly title: string;

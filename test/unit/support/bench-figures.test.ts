@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { renderProxyTable } from '../../bench/gateway-table.ts';
 import { isMet, median, ratioTo } from '../../bench/measurement.ts';
 import type { Figure } from '../../bench/measurement.ts';
 import { renderTable, verdictOf } from '../../bench/render-table.ts';
@@ -40,5 +41,28 @@ describe('figures of the bench', () => {
   test('stand in one row with value, ratio, range and verdict', () => {
     const rows = renderTable([figure]).split('\n');
     expect(rows[2]).toBe('| mints, per s | 300 | 100 | 2.00 [1.50–3.00] | ≥ 1.5 | pass |');
+  });
+});
+
+describe('figures of the gateway', () => {
+  const rounds = [
+    { direct: 1, leafgate: 3, goproxy: 2, mitmproxy: 11 },
+    { direct: 2, leafgate: 4, goproxy: 6, mitmproxy: 22 },
+  ];
+
+  test('compare times by what each adds to the direct connection of the same round', () => {
+    const row = renderProxyTable([{ title: 'request', unit: 'ms', isAdded: true, rounds }]).split('\n')[2];
+    expect(row).toBe('| request, ms | 1.50 | 3.50 | – | 4.00 | 16.5 | 2.00 | 1.25 [0.50–2.00] | 0.15 [0.10–0.20] |');
+  });
+
+  test('compare everything else as it is', () => {
+    const row = renderProxyTable([{ title: 'memory', unit: 'MB', isAdded: false, rounds }]).split('\n')[2];
+    expect(row).toMatch(/\| 16\.5 \|  \| 1\.08 \[0\.67–1\.50\] \| 0\.23 \[0\.18–0\.27\] \|$/);
+  });
+
+  test('of a rival that adds nothing measurable give no ratio', () => {
+    const faster = [{ direct: 2, leafgate: 3, goproxy: 1 }];
+    const table = renderProxyTable([{ title: 'request', unit: 'ms', isAdded: true, rounds: faster }]);
+    expect(table.split('\n')[2]).toBe('| request, ms | 2.00 | 3.00 | – | 1.00 | – | 1.00 | – | – |');
   });
 });
