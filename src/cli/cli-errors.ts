@@ -34,6 +34,11 @@ export const cliErrors = errorSlice({
       'put the file back, or remove the folder to start anew with another CA, which no client trusts yet: it is never re-created by itself',
     exitCode: exitCodes.environment,
   },
+  'bootstrap-file-unreadable': {
+    message: '--bootstrap {file} cannot be read: {detail}',
+    remedy: 'give the file that Envoy is started with',
+    exitCode: exitCodes.usage,
+  },
   'run-options-ignored': {
     message: 'a gateway (process {pid}) is already running on this state folder, so {options} would have no effect',
     remedy: 'leave the options out, stop that gateway, or give another folder with --state',

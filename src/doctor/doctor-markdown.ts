@@ -1,4 +1,5 @@
 // docs/doctor.md, made from the tables of checks and problems; a test holds the file equal to it. Pure.
+import { bootstrapChecks, bootstrapProblemSpecs } from './bootstrap-checks.ts';
 import { doctorChecks, doctorProblems } from './doctor-checks.ts';
 import type { ProblemSpec } from './problem-table.ts';
 
@@ -22,6 +23,19 @@ export function doctorMarkdown(): string {
     'Match on the id, never on the text. `{…}` is filled in with what was met; a problem that is only `{detail}` passes on an error of [errors.md](errors.md).',
     '',
     ...problemRows(doctorProblems),
+    '',
+    '## An Envoy of your own',
+    '',
+    '`leafgate doctor --bootstrap FILE` looks at the bootstrap of somebody’s own Envoy, YAML or JSON, instead: how names are asked for, what a handshake waits',
+    'for, what can go around the interception, whether origins are verified, who reaches the admin interface. Each problem has its line and column. It asks',
+    'whether the SDS server answers on its socket, and lets an Envoy that is at hand (`--envoy`, else PATH, else the cached one) validate the file, which finds',
+    'less than a handshake does: `ads: {}` without an `ads_config` passes, and ends Envoy at the first one.',
+    '',
+    '| check | what |',
+    '|---|---|',
+    ...bootstrapChecks.map(({ id, title }) => `| \`${id}\` | ${cell(title)} |`),
+    '',
+    ...problemRows(bootstrapProblemSpecs),
     '',
   ].join('\n');
 }

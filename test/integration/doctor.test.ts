@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { envoyPids, runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import { addCluster, drop, originCluster, ownBootstrap, printedBootstrap, set } from '../support/own-bootstrap.ts';
 import { startNxdomainServer, type NxdomainServer } from '../support/nxdomain-server.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 
@@ -113,5 +114,51 @@ describeWithTools('leafgate doctor', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy 
       /\nwarning {3}who may read the CA keys: the pool file .* \(mode 0644\)\n {10}what to do: run `chmod 600 .*\[pool-open-to-others\]\n/,
     );
     expect(shown.stdout).toMatch(/\n(not )?healthy: \d+ faults?, \d+ warnings?, \d+ checks passed\n$/);
+  });
+});
+
+describeWithTools('leafgate doctor --bootstrap', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
+  let temp: TempFolder;
+  beforeAll(() => {
+    temp = createTempFolder();
+  });
+  afterAll(() => temp.remove());
+
+  const diagnose = async (bootstrap: string | object, name = 'bootstrap.yaml') => {
+    const text = typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap, null, 1);
+    writeFileSync(temp.file(name), text);
+    const { stdout, status } = await runLeafgate(['doctor', '--json', '--bootstrap', temp.file(name)], { envoy, temp });
+    const { checks } = JSON.parse(stdout) as Diagnosis;
+    const problems = checks.flatMap(({ problems: found = [] }) => found);
+    return { status, ids: problems.map(({ id }) => id), words: problems.map(({ what }) => what).join('\n') };
+  };
+
+  test.each(['bootstrap.yaml', 'bootstrap.conf'])('lets Envoy validate %s, and asks the SDS server', async (name) => {
+    const seen = await diagnose(printedBootstrap.replaceAll('/run/leafgate', temp.path), name);
+    expect(seen).toMatchObject({ status: 0, ids: ['sds-server-silent'] });
+  });
+
+  test('finds by name what makes Envoy crash at start, and that it does', async () => {
+    const secret = { name: 'roots', sds_config: { resource_api_version: 'V3', ads: {} } };
+    const origins = originCluster({
+      tls_params: { tls_maximum_protocol_version: 'TLSv1_3' },
+      validation_context_sds_secret_config: secret,
+    });
+    const bootstrap = ownBootstrap(addCluster(origins));
+    const seen = await diagnose(bootstrap, 'crash.json');
+    expect(seen.ids).toEqual(['ads-in-static-cluster', 'sds-server-silent', 'validation-crashed']);
+    expect(seen.words).toContain('SIGSEGV');
+    expect(seen.status).toBe(4);
+  });
+
+  test('passes on what Envoy says of a field that it does not know', async () => {
+    const seen = await diagnose(ownBootstrap(set(['admin', 'adress'], {})), 'field.json');
+    expect(seen.ids).toContain('validation-refused');
+    expect(seen.words).toMatch(/Envoy 1\.40\.0 refuses the file: .*adress/);
+  });
+
+  test('finds what Envoy accepts and aborts on at the first handshake', async () => {
+    const bootstrap = ownBootstrap(drop(['dynamic_resources']));
+    expect((await diagnose(bootstrap, 'abort.json')).ids).toEqual(['ads-without-config']);
   });
 });

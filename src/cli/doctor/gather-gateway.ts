@@ -62,7 +62,7 @@ async function askEnvoy(adminSocket: string): Promise<RunningFacts['admin']> {
 const connectMs = 2_000;
 
 /** undefined where somebody accepts a connection */
-function whyNotAnswered(path: string): Promise<string | undefined> {
+export function whyNotAnswered(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path);
     const settle = (reason: string | undefined): void => {

@@ -1,9 +1,7 @@
-// `leafgate doctor`: gathers every fact, judges them, prints what was found, and ends with 4 when there is a fault.
-import type { CheckReport } from '../../doctor/check-types.ts';
-import { isHealthy, runChecks } from '../../doctor/check-types.ts';
+// `leafgate doctor`: gathers every fact, judges them and prints what was found.
+import { runChecks } from '../../doctor/check-types.ts';
 import { doctorChecks } from '../../doctor/doctor-checks.ts';
 import type { DoctorFacts, HandshakeFacts } from '../../doctor/doctor-facts.ts';
-import { exitCodes } from '../../errors.ts';
 import { listenAddressText } from '../../settings/parse-listen.ts';
 import { isSwitchedOn, type SettingSource } from '../../settings/read-settings.ts';
 import { switchSettings, textSettings } from '../../settings/text-settings.ts';
@@ -12,23 +10,18 @@ import { readGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
 import { sweepRunFolders } from '../run-folders.ts';
 import type { RunningGatewayNote } from '../running-gateway-file.ts';
 import { chosenState } from '../state-folder.ts';
-import { doctorJson, doctorText } from './doctor-text.ts';
 import { gatherEnvironment, gatherGivenFiles } from './gather-environment.ts';
 import { gatherEnvoy } from './gather-envoy.ts';
 import { gatherGateway, gatherListen, gatherTrust } from './gather-gateway.ts';
 import { gatherMachine } from './gather-machine.ts';
 import { gatherPool, gatherSocketPath, gatherState } from './gather-state.ts';
+import { printReports } from './print-reports.ts';
 import { tryThroughRunning, tryThroughTemporary, type TemporaryParts } from './try-handshake.ts';
 
 export async function runDoctor(source: SettingSource, context: CommandContext): Promise<void> {
   const options = readGatewayOptions(source, textSettings.listen.default ?? '');
   const facts = await gatherFacts(options, source, context);
   printReports(runChecks(doctorChecks, facts), isSwitchedOn(switchSettings.json, source), context);
-}
-
-function printReports(reports: readonly CheckReport[], isJson: boolean, context: CommandContext): void {
-  context.io.stdout(isJson ? `${JSON.stringify(doctorJson(reports))}\n` : doctorText(reports));
-  if (!isHealthy(reports)) context.finishWith(exitCodes.negative);
 }
 
 async function gatherFacts(

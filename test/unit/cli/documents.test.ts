@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorTable, errorsMarkdown } from '../../../src/cli/error-table.ts';
 import { settingsMarkdown } from '../../../src/cli/settings-markdown.ts';
+import { bootstrapProblemSpecs } from '../../../src/doctor/bootstrap-checks.ts';
 import { doctorProblems } from '../../../src/doctor/doctor-checks.ts';
 import { doctorMarkdown } from '../../../src/doctor/doctor-markdown.ts';
 import { metricsTable } from '../../../src/observe/metrics-table.ts';
@@ -49,8 +50,10 @@ describe('the vocabulary of errors', () => {
 
 describe('the table of problems that doctor can find', () => {
   test('has kebab-case ids, and sentences without a full stop that say what to do', () => {
-    const wrong = Object.entries(doctorProblems).filter(([id, { what, remedy }]) => {
-      return !/^[a-z]+(-[a-z]+)*$/.test(id) || /\.$/.test(what + remedy) || remedy === '' || /^[A-Z][a-z]/.test(remedy);
+    const wrong = Object.entries({ ...doctorProblems, ...bootstrapProblemSpecs }).filter(([id, { what, remedy }]) => {
+      return (
+        !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(id) || /\.$/.test(what + remedy) || remedy === '' || /^[A-Z][a-z]/.test(remedy)
+      );
     });
     expect(wrong).toEqual([]);
   });
