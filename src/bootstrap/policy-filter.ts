@@ -34,7 +34,7 @@ export function policyDocument(policy: Policy, dryRun?: Policy): FilterDocument 
     matcher: policyMatcher(policy),
     ...(dryRun === undefined ? {} : { shadow_rules_stat_prefix: dryRunStats, shadow_matcher: policyMatcher(dryRun) }),
   });
-  return filterDocument(policyFilterName, configuration);
+  return filterDocument(policyFilterName, configuration, { policy, dryRun });
 }
 
 /** `intercept:example`, as records, metrics and refusals show it */
@@ -80,10 +80,9 @@ type SharedOutcome = { readonly targets: GroupTarget[]; readonly on_match: JsonO
 function byOutcome(groups: readonly RuleGroup[], byDefault: JsonObject): readonly SharedOutcome[] {
   const shared = new Map<string, SharedOutcome>();
   for (const group of groups) {
-    const on_match = groupOutcome(group, byDefault);
-    const key = JSON.stringify(on_match);
+    const key = JSON.stringify(group.rules.map(({ name, verdict, ports, actors }) => [name, verdict, ports, actors]));
     const known = shared.get(key);
-    if (known === undefined) shared.set(key, { targets: [group.target], on_match });
+    if (known === undefined) shared.set(key, { targets: [group.target], on_match: groupOutcome(group, byDefault) });
     else known.targets.push(group.target);
   }
   return [...shared.values()];

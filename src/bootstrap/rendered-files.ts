@@ -26,10 +26,17 @@ export function followedFilter(name: string, type: string, source: JsonObject): 
   return { name, config_discovery: { config_source: source, type_urls: [`type.googleapis.com/${type}`] } };
 }
 
-/** The document of such a file, with the version that Envoy names once it holds it. */
-export function filterDocument(name: string, configuration: JsonObject): FilterDocument {
+/**
+ * The document of such a file, with the version that Envoy names once it holds it. `content` is what the configuration was
+ * made from, where that is shorter: equal contents are equal versions.
+ */
+export function filterDocument(
+  name: string,
+  configuration: JsonObject,
+  content: object = configuration,
+): FilterDocument {
   const resource = typed('envoy.config.core.v3.TypedExtensionConfig', { name, typed_config: configuration });
-  const version = createHash('sha256').update(JSON.stringify(resource)).digest('hex').slice(0, versionChars);
+  const version = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, versionChars);
   return { version_info: version, resources: [resource] };
 }
 
@@ -38,6 +45,10 @@ export type FilterDocument = { readonly version_info: string; readonly resources
 /** enough to tell the versions of one file apart */
 const versionChars = 16;
 
+/** what nobody reads to its end is not indented: 10,000 rules are 15 MB otherwise */
+const longestIndented = 256 * 1024;
+
 export function renderJson(document: JsonObject): string {
-  return `${JSON.stringify(document, null, 1)}\n`;
+  const text = JSON.stringify(document);
+  return text.length > longestIndented ? `${text}\n` : `${JSON.stringify(document, null, 1)}\n`;
 }

@@ -115,7 +115,10 @@ function clientSees({ question, explanation }: ExplanationSubject): readonly str
     case 'relay':
       return [`TLS: the origin's own certificate, unread, when the server name is ${host}, else a close`, clear];
     case 'tcp':
-      return ['anything: forwarded unread, whatever the first bytes are'];
+      return [
+        'CONNECT: anything is forwarded unread, whatever the first bytes are',
+        'HTTP without one: forwarded, read and shown',
+      ];
     case 'deny':
       return [
         `CONNECT, or a request without one: 403 with ${ruleHeader}: ${outcomeName(decision.verdict, decision.rule)}`,

@@ -40,6 +40,11 @@ export const policyFileErrors = errorSlice({
     remedy: 'leave it out',
     exitCode,
   },
+  'policy-host-twice': {
+    message: '{at}: {value} belongs to origin {other} already',
+    remedy: 'leave it to one of them: a connection shows one certificate',
+    exitCode,
+  },
   'policy-too-many': { message: '{at}: there are more than {most} {things}', remedy: '{hint}', exitCode },
   'policy-more-problems': {
     message: '{at}: {count} more problems are not shown',

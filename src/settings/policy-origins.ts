@@ -1,6 +1,7 @@
 // The part `origins` of a policy file: which origins see a client certificate of the gateway, and which CA verifies them.
 // Paths are resolved against the file's own folder; whether the files are there is for the edges to see.
 import { resolve } from 'node:path';
+import { hostPatternText } from '../names/host-pattern.ts';
 import type { HostPattern } from '../names/name-types.ts';
 import type { OriginCredential } from './gateway-spec.ts';
 import type { PolicyReader } from './policy-reader.ts';
@@ -15,13 +16,20 @@ const maxOriginHosts = 1_000;
 
 export function readOrigins(node: YamlNode, reader: PolicyReader, baseDir: string): readonly OriginCredential[] {
   const items = reader.list(node, 'origins', { most: maxOrigins, example: '[{name: …, hosts: […], …}]' });
-  const names = new Map<string, true>();
-  return items.flatMap((item, index) => readOrigin(item, index, { reader, names, baseDir }) ?? []);
+  const reading = { reader, names: new Map<string, true>(), owners: new Map<string, string>(), baseDir };
+  return items.flatMap((item, index) => readOrigin(item, index, reading) ?? []);
 }
 
-type Reading = { readonly reader: PolicyReader; readonly names: Map<string, true>; readonly baseDir: string };
+type Reading = {
+  readonly reader: PolicyReader;
+  readonly names: Map<string, true>;
+  /** host or suffix -> the origin that lists it */
+  readonly owners: Map<string, string>;
+  readonly baseDir: string;
+};
 
-function readOrigin(node: YamlNode, index: number, { reader, names, baseDir }: Reading): OriginCredential | undefined {
+function readOrigin(node: YamlNode, index: number, reading: Reading): OriginCredential | undefined {
+  const { reader, names, baseDir } = reading;
   const place = `origin ${index + 1}`;
   const fields = reader.map(node, place, originKeys);
   if (fields === undefined) return undefined;
@@ -39,7 +47,7 @@ function readOrigin(node: YamlNode, index: number, { reader, names, baseDir }: R
   const name = nameNode && readName(nameNode, { reader, what: 'origin', taken: names });
   if (name !== undefined) names.set(name, true);
   const hostsNode = needed('hosts', 'list its hosts, as `hosts: [mtls.example.com]`');
-  const hosts = hostsNode === undefined ? [] : readOriginHosts(hostsNode, reader);
+  const hosts = hostsNode === undefined ? [] : readOriginHosts(hostsNode, name ?? place, reading);
   const certificateFile = file('certificate', needed('certificate', 'name the PEM file with the client certificate'));
   const keyFile = file('key', needed('key', 'name the PEM file with the key of the client certificate'));
   const caFile = file('ca', fields.get('ca'));
@@ -47,7 +55,7 @@ function readOrigin(node: YamlNode, index: number, { reader, names, baseDir }: R
   return { name, hosts, certificateFile, keyFile, caFile };
 }
 
-function readOriginHosts(node: YamlNode, reader: PolicyReader): readonly HostPattern[] {
+function readOriginHosts(node: YamlNode, origin: string, { reader, owners }: Reading): readonly HostPattern[] {
   return reader.list(node, 'hosts', { most: maxOriginHosts, example: '[mtls.example.com]' }).flatMap((item) => {
     const expected = 'a host name or *.suffix';
     const text = reader.text(item, 'host', { expected, example: 'mtls.example.com or "*.example.com"' });
@@ -58,8 +66,11 @@ function readOriginHosts(node: YamlNode, reader: PolicyReader): readonly HostPat
       reader.wrong(item, 'host', { expected, example: meantTarget(text) });
       return [];
     }
-    if (!isReservedHost(target.pattern)) return [target.pattern];
-    reader.problem('policy-host-reserved', item.at, { value: text });
-    return [];
+    const { pattern } = target;
+    const other = owners.get(hostPatternText(pattern));
+    if (isReservedHost(pattern)) reader.problem('policy-host-reserved', item.at, { value: text });
+    else if (other !== undefined) reader.problem('policy-host-twice', item.at, { value: text, other });
+    else owners.set(hostPatternText(pattern), origin);
+    return [pattern];
   });
 }

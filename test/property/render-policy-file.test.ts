@@ -30,7 +30,7 @@ it('is the same policy when it is read again', () => {
   const origins = [
     { name: 'a', hosts: [], certificateFile: '/c', keyFile: '/k', caFile: undefined },
     { name: 'b', hosts: [], certificateFile: '/c', keyFile: '/k', caFile: '/ca' },
-  ].map((origin) => ({ ...origin, hosts: [{ kind: 'suffix' as const, suffix: hostName('x.test') }] }));
+  ].map((origin) => ({ ...origin, hosts: [{ kind: 'suffix' as const, suffix: hostName(`${origin.name}.test`) }] }));
   fc.assert(
     fc.property(somePolicy, fc.option(somePolicy, { nil: undefined }), fc.subarray(origins), (given, dryRun, some) => {
       const none = new Map<string, number>();

@@ -167,6 +167,15 @@ describe('a policy file', () => {
     expect(problemsOf(`{default: deny, origins: [{${origin}}]}`)).toEqual([expect.stringMatching(reason)]);
   });
 
+  it('gives a host to one origin only', () => {
+    const origin = (name: string, host: string): string =>
+      `{name: ${name}, hosts: ["${host}"], certificate: c, key: k}`;
+    const origins = [origin('a', '*.x.test'), origin('b', 'x.test'), origin('c', '*.X.test.')];
+    expect(problemsOf(`{default: deny, origins: [${origins.join(', ')}]}`)).toEqual([
+      expect.stringMatching(/\*\.X\.test\. belongs to origin a already/),
+    ]);
+  });
+
   it('has a dry run that states its own default', () => {
     expect(problemsOf('default: deny\ndryRun: {rules: []}')).toEqual([
       expect.stringMatching(/^p\.yaml:2:9: dryRun has no def/),
