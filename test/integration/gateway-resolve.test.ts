@@ -7,6 +7,7 @@ import { renderJson, resolveFile } from '../../src/bootstrap/rendered-files.ts';
 import { resolveDocument } from '../../src/bootstrap/resolve-filter.ts';
 import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 import { parseResolveOverride } from '../../src/settings/parse-targets.ts';
+import { openBlackHole } from '../support/black-hole.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { startGatewayUnderTest } from '../support/gateway-under-test.ts';
 import { replaceRenderedFile } from '../support/generated-gateway.ts';
@@ -22,7 +23,8 @@ import { waitFor } from '../support/wait-for.ts';
 import { startWholeGateway, type WholeGateway } from '../support/whole-gateway.ts';
 import { policy, rule } from '../unit/policy/policy-fixtures.ts';
 
-describeWithTools('the address of an origin', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
+describeWithTools('the address of an origin', ['envoy-1.40.0', 'python'], (tools) => {
+  const { 'envoy-1.40.0': envoy, python } = tools;
   const authority = createTestAuthority({ organisation: 'origin of this test' });
   const origins: { [name in 'tls' | 'clear' | 'clear6' | 'other']?: HttpOrigin } = {};
   let echo: Server;
@@ -30,6 +32,7 @@ describeWithTools('the address of an origin', ['envoy-1.40.0'], ({ 'envoy-1.40.0
   let silent: UdpSocket;
   let second: ScriptedDns;
   let gateway: WholeGateway;
+  let closeBlackHole: () => Promise<unknown>;
 
   beforeAll(async () => {
     origins.tls = await startHttpOrigin({ certificate: issueServerCertificate(authority, { names: ['named.test'] }) });
@@ -45,6 +48,7 @@ describeWithTools('the address of an origin', ['envoy-1.40.0'], ({ 'envoy-1.40.0
       names: {
         'second.test': ['127.0.0.1'],
         'refused-first.test': ['127.0.0.9', '127.0.0.1'],
+        'black-hole.test': ['127.0.0.7', '127.0.0.1'],
         'half-answered.test': (_, type) => (type === 'A' ? ['127.0.0.1'] : 'silence'),
         'both.test': ['::1', '127.0.0.1'],
         'born-later.test': (nth) => (nth === 0 ? 'no such name' : ['127.0.0.1']),
@@ -59,12 +63,13 @@ describeWithTools('the address of an origin', ['envoy-1.40.0'], ({ 'envoy-1.40.0
         policy: policy('intercept', rule('opaque.test', 'tcp'), rule('relayed.test', 'relay')),
       },
     });
-    await override(`named.test:${port('tls')}:127.0.0.1`);
+    closeBlackHole = await openBlackHole(python, '127.0.0.7', port('clear'));
   });
   afterAll(async () => {
     await gateway.stop();
     await Promise.all(Object.values(origins).map((origin) => origin.close()));
     await second.close();
+    await closeBlackHole();
     silent.close();
     echo.close();
   });
@@ -180,6 +185,7 @@ describeWithTools('the address of an origin', ['envoy-1.40.0'], ({ 'envoy-1.40.0
 
     test.each([
       ['the next one of an answer when the first refuses connections', 'refused-first.test'],
+      ['the next one of an answer when the first never answers', 'black-hole.test'],
       ['that of the other family when one refuses connections', 'both.test'],
       ['had when only one of the two families is answered for', 'half-answered.test'],
     ])('is %s', async (_, host) => {
