@@ -68,26 +68,26 @@ const steps: readonly ((place: Place) => Promise<Measured>)[] = [
     return proxy.port === undefined ? {} : { idle: residentKbOf(proxy.pids) / 1024 };
   },
   async ({ plan, world, proxy }) => {
-    const { next } = await loadProxy(world, proxy, { prefix: 'known', connections: 4, requests: scaled(plan, 500) });
+    const { next } = await loadProxy(world, proxy, { prefix: 'known', connections: 4, requests: scaled(plan, 250) });
     return { next: next.p50_ms, next99: next.p99_ms };
   },
   async ({ plan, world, proxy }) => {
-    const { first } = await loadProxy(world, proxy, { prefix: 'known', connections: scaled(plan, 300) });
+    const { first } = await loadProxy(world, proxy, { prefix: 'known', connections: scaled(plan, 200) });
     return { warm: first.p50_ms };
   },
   async ({ plan, world, proxy }) => {
-    const connections = scaled(plan, 300);
+    const connections = scaled(plan, 200);
     const { first } = await loadProxy(world, proxy, { prefix: 'new', connections, names: connections });
     return { cold: first.p50_ms };
   },
   async ({ plan, world, proxy }) => {
-    const load = { prefix: 'known', connections: 20, parallel: 20, requests: scaled(plan, 500) };
+    const load = { prefix: 'known', connections: 20, parallel: 20, requests: scaled(plan, 200) };
     const { per_s: rate, cpu_us: cpu } = await loadProxy(world, proxy, load);
     return proxy.port === undefined ? { rate } : { rate, cpu };
   },
   async ({ plan, world, proxy }) => {
     if (proxy.port === undefined) return {};
-    const connections = scaled(plan, 1_000);
+    const connections = scaled(plan, 500);
     const before = residentKbOf(proxy.pids);
     const load = { prefix: 'known', connections, parallel: 10 };
     const heldKb = await whileHeld({ world, proxy, load }, () => residentKbOf(proxy.pids));

@@ -77,15 +77,15 @@ const steps: readonly ((place: Place) => Promise<Measured>)[] = [
     return { idle: residentKbOf(proxy.pids) / 1024 };
   },
   async ({ plan, world, proxy }) => {
-    const { next } = await loadProxy(world, proxy, { prefix, connections: 4, requests: scaled(plan, 500) });
+    const { next } = await loadProxy(world, proxy, { prefix, connections: 4, requests: scaled(plan, 250) });
     return { next: next.p50_ms };
   },
   async ({ plan, world, proxy }) => {
-    const { first } = await loadProxy(world, proxy, { prefix, connections: scaled(plan, 300) });
+    const { first } = await loadProxy(world, proxy, { prefix, connections: scaled(plan, 200) });
     return { first: first.p50_ms };
   },
   async ({ plan, world, proxy }) => {
-    const load = { prefix, connections: 20, parallel: 20, requests: scaled(plan, 500) };
+    const load = { prefix, connections: 20, parallel: 20, requests: scaled(plan, 200) };
     const { per_s: rate, cpu_us: cpu } = await loadProxy(world, proxy, load);
     return { rate, cpu };
   },

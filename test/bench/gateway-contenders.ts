@@ -114,7 +114,8 @@ async function startMitmproxy(world: GatewayWorld, authority: BenchAuthority): P
     ...['-q', '--listen-host', '127.0.0.1', '--listen-port', String(port), '-s', addon],
     ...['--set', `confdir=${folder}`, '--set', `ssl_verify_upstream_trusted_ca=${world.originCaFile}`],
   ];
-  const child = startProcess(pathOf('mitmdump'), args, { env: scrubbedEnvironment(folder) });
+  const env = scrubbedEnvironment(folder, { PYTHONDONTWRITEBYTECODE: '1' });
+  const child = startProcess(pathOf('mitmdump'), args, { env });
   await waitFor('mitmproxy to listen', () => isListening(port), 30_000);
   return { port, caFile: authority.caFile, pids: [child.pid], stop: () => stopped(child) };
 }
