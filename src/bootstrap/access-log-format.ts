@@ -11,7 +11,7 @@ import {
 } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 
-export const recordLegs = ['front', 'connect', 'plain', 'listener', 'intercept', 'clear', 'tcp'] as const;
+export const recordLegs = ['front', 'redirected', 'connect', 'plain', 'listener', 'intercept', 'clear', 'tcp'] as const;
 export type RecordLeg = (typeof recordLegs)[number];
 
 const maxAuthority = 300;
@@ -109,6 +109,7 @@ const handshake = ['handshake_ms', 'client_tls_failure', 'local_close', 'termina
 
 const fieldsOfLeg: { readonly [leg in RecordLeg]: readonly (keyof typeof operators)[] } = {
   front: [...frontLeg, 'proxy_tls', ...handshake],
+  redirected: [...frontLeg, 'connect', ...handshake],
   connect: [...httpLeg, 'connect', 'termination', 'proxy_tls'],
   plain: [...forwardingLeg, 'proxy_tls'],
   listener: [...everyLeg, ...innerLeg, 'sni', 'tls', 'leaf', ...handshake],
@@ -123,8 +124,18 @@ const ofTunnel = {
   rule: stateText(stateKeys.rule),
 };
 
-/** the client's own connection: also known of a request that was too broken for any filter to see it */
-const ofClient = { client: '%DOWNSTREAM_REMOTE_ADDRESS%' };
+/**
+ * The client's own connection: also known of a request that was too broken for any filter to see it. One that the system has
+ * redirected comes to the proxy from Envoy itself.
+ */
+const ofClient = {
+  client: `%COALESCE(${JSON.stringify({
+    operators: [
+      { command: 'FILTER_STATE', param: `${stateKeys.redirectedClient}:PLAIN` },
+      { command: 'DOWNSTREAM_REMOTE_ADDRESS' },
+    ],
+  })})%`,
+};
 
 /** listeners count no bytes of a body */
 const wireBytes = { rx: '%DOWNSTREAM_WIRE_BYTES_RECEIVED%', tx: '%DOWNSTREAM_WIRE_BYTES_SENT%' };
@@ -132,6 +143,8 @@ const wireBytes = { rx: '%DOWNSTREAM_WIRE_BYTES_RECEIVED%', tx: '%DOWNSTREAM_WIR
 /** operators that a leg knows under another name than the rest */
 const operatorsOfLeg: { readonly [leg in RecordLeg]?: { readonly [field in keyof typeof operators]?: string } } = {
   front: { ...ofClient, ...wireBytes },
+  // where the client meant to go
+  redirected: { ...ofClient, ...wireBytes, connect: '%DOWNSTREAM_LOCAL_ADDRESS%' },
   connect: ofClient,
   plain: ofClient,
   listener: { ...ofTunnel, ...wireBytes },
@@ -164,3 +177,6 @@ function cut(operator: string, length: number): string {
 function recordFieldNames(table: typeof operators): readonly (keyof typeof operators)[] {
   return Object.keys(table) as (keyof typeof operators)[];
 }
+
+/** lines of a listener for connections that no chain took */
+export const neverMatched: JsonObject = { response_flag_filter: { flags: ['NR'] } };

@@ -16,8 +16,11 @@ const always: JsonObject = { default_value: { numerator: 100, denominator: 'HUND
 const byAddress: JsonObject = { masked_remote_address: { v4_prefix_mask_len: 32, v6_prefix_mask_len: 64 } };
 const addressKey = 'masked_remote_address';
 
+/** `redirected`: by the address of the client that the system redirected, whose connection comes from Envoy itself */
+export type CountedBy = 'address' | 'actor' | 'redirected';
+
 /** After the client's objects, before the policy. Token buckets are shared by all workers of Envoy. */
-export function clientRateFilters(rate: ClientRate | undefined, hasActors: boolean): readonly JsonObject[] {
+export function clientRateFilters(rate: ClientRate | undefined, by: CountedBy): readonly JsonObject[] {
   if (rate === undefined) return [];
   const bucket = { max_tokens: rate.burst, tokens_per_fill: rate.perSecond, fill_interval: '1s' };
   const filter = extension('client-rate', 'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit', {
@@ -27,16 +30,29 @@ export function clientRateFilters(rate: ClientRate | undefined, hasActors: boole
     token_bucket: { max_tokens: unlimited, tokens_per_fill: unlimited, fill_interval: '1s' },
     always_consume_default_token_bucket: false,
     max_dynamic_descriptors: maxClients,
-    ...(hasActors ? countedByActor(bucket) : countedByAddress(bucket)),
+    ...countedBy(by, bucket),
   });
   return [filter];
 }
 
+function countedBy(by: CountedBy, bucket: JsonObject): JsonObject {
+  switch (by) {
+    case 'address':
+      return countedByOne(byAddress, addressKey, bucket);
+    case 'redirected':
+      return countedByOne(celAction(addressKey, `filter_state['${stateKeys.redirectedNetwork}']`), addressKey, bucket);
+    case 'actor':
+      return countedByActor(bucket);
+    default:
+      return by satisfies never;
+  }
+}
+
 /** an entry without a value has a bucket for each value that comes */
-function countedByAddress(bucket: JsonObject): JsonObject {
+function countedByOne(action: JsonObject, key: string, bucket: JsonObject): JsonObject {
   return {
-    rate_limits: [{ actions: [byAddress] }],
-    descriptors: [{ entries: [{ key: addressKey }], token_bucket: bucket }],
+    rate_limits: [{ actions: [action] }],
+    descriptors: [{ entries: [{ key }], token_bucket: bucket }],
   };
 }
 

@@ -11,6 +11,7 @@ import { upstreamTls } from './upstream-tls.ts';
 
 export const clusterNames = {
   inner: 'inner',
+  redirected: 'redirected',
   sds: 'sds',
   selfCheck: 'self-check',
   originTls: 'origin-tls',
@@ -23,13 +24,18 @@ export const clusterNames = {
 } as const;
 
 export const innerListenerName = 'inner';
+export const redirectedListenerName = 'redirected';
 
 const httpOptionsType = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): readonly JsonObject[] {
   const tls = { transport_socket: originTls(originRootsReference(spec.paths)), ...credentialSockets(spec) };
   return [
-    innerCluster(),
+    internalCluster(clusterNames.inner, innerListenerName),
+    // a CONNECT each; over HTTP/1.1 no other follows on its connection
+    ...(spec.transparent === undefined
+      ? []
+      : [{ ...internalCluster(clusterNames.redirected, redirectedListenerName), ...httpOptions(onlyHttp1) }]),
     sdsCluster(spec.paths.sdsSocket),
     selfCheckCluster(spec),
     originCluster(clusterNames.originTls, egress, {
@@ -77,18 +83,16 @@ function originCluster(name: string, dnsCache: JsonObject, fields: JsonObject = 
   };
 }
 
-/** Hands a tunnel to the inner listener, its filter state with it. */
-function innerCluster(): JsonObject {
+/** Hands a connection to a listener inside Envoy, its filter state with it. */
+function internalCluster(name: string, listener: string): JsonObject {
   const rawBuffer = extension(
     'envoy.transport_sockets.raw_buffer',
     'envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer',
   );
   return {
-    name: clusterNames.inner,
+    name,
     connect_timeout: '1s',
-    load_assignment: endpoint(clusterNames.inner, {
-      envoy_internal_address: { server_listener_name: innerListenerName },
-    }),
+    load_assignment: endpoint(name, { envoy_internal_address: { server_listener_name: listener } }),
     circuit_breakers: openCircuitBreakers,
     transport_socket: extension(
       'envoy.transport_sockets.internal_upstream',

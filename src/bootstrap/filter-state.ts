@@ -9,6 +9,10 @@ export const stateKeys = {
   id: 'leafgate.id',
   /** address and port of the outer client */
   client: 'leafgate.client',
+  /** the same of a connection that the system has redirected, on its way to the proxy */
+  redirectedClient: 'leafgate.redirected_client',
+  /** the network that such a client is counted by */
+  redirectedNetwork: 'leafgate.redirected_network',
   /** CONNECT authority as sent, cut to what a record shows */
   connectAuthority: 'leafgate.connect_authority',
   /** normalised host of the CONNECT */
@@ -99,16 +103,35 @@ export function keptHere(object: JsonObject): JsonObject {
 /** The host of this request, for the policy of this leg. */
 export const requestHostObject = ownObject(stateKeys.host, celFormat(cel(normalisedRequestHost)));
 
+const clientObject = sharedObject(stateKeys.client, plainFormat('%DOWNSTREAM_REMOTE_ADDRESS%'));
+
 /** What the explicit listener gives to the inner legs. */
 export const explicitClientObjects: readonly JsonObject[] = [
   sharedObject(stateKeys.id, plainFormat('%UNIQUE_ID%')),
-  sharedObject(stateKeys.client, plainFormat('%DOWNSTREAM_REMOTE_ADDRESS%')),
+  clientObject,
   sharedObject(stateKeys.connectAuthority, celFormat(shownAuthority)),
   requestHostObject,
   sharedObject(stateKeys.connectHost, celFormat(cel(normalisedRequestHost))),
   sharedObject(stateKeys.port, celFormat(cel(requestPort))),
   sharedObject(dynamicHost, celFormat(cel(dialledHost)), dynamicHost),
   sharedObject(dynamicPort, celFormat(cel(requestPort)), dynamicPort),
+];
+
+/** The same behind the transparent listener, where the connection comes from Envoy itself. */
+export const redirectedClientObjects = explicitClientObjects.map((object) =>
+  object === clientObject ? sharedObject(stateKeys.client, plainFormat(stateText(stateKeys.redirectedClient))) : object,
+);
+
+/** clear HTTP that the system has redirected: the host as the request names it, the port as the client connected */
+const redirectedPort = plainFormat('%DOWNSTREAM_LOCAL_PORT%');
+export const transparentHttpObjects: readonly JsonObject[] = [
+  ownObject(stateKeys.id, plainFormat('%UNIQUE_ID%')),
+  keptHere(clientObject),
+  requestHostObject,
+  ownObject(stateKeys.connectHost, celFormat(cel(normalisedRequestHost))),
+  ownObject(stateKeys.port, redirectedPort),
+  { ...ownObject(dynamicHost, celFormat(cel(dialledHost))), factory_key: dynamicHost },
+  { ...ownObject(dynamicPort, redirectedPort), factory_key: dynamicPort },
 ];
 
 /** where the policy filter leaves the name of its outcome; a client cannot set dynamic metadata */

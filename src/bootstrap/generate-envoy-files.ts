@@ -15,6 +15,7 @@ import { frontDocuments } from './proxy-front.ts';
 import { policyDocument } from './policy-filter.ts';
 import { bootstrapFile, originRootsFile, policyFile, renderJson, resolveFile } from './rendered-files.ts';
 import { resolveDocument } from './resolve-filter.ts';
+import { transparentListeners } from './transparent-listener.ts';
 
 export type EnvoyFiles = {
   /** by file name in the rendered folder */
@@ -54,7 +55,7 @@ export function bootstrapDocument(spec: GatewaySpec): JsonObject {
     overload_manager: overloadManager(spec.limits),
     dynamic_resources: { ads_config: adsConfig },
     static_resources: {
-      listeners: [...explicitListeners(plan), innerListener(plan)],
+      listeners: [...explicitListeners(plan), ...transparentListeners(plan), innerListener(plan)],
       clusters: clusters(spec, plan.dnsCaches),
     },
   };

@@ -3,11 +3,21 @@
 // (hole H1, measured).
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { accessLog } from './access-log-format.ts';
+import {
+  allOf,
+  anyOf,
+  chosen,
+  isClearHttp,
+  isMintableName,
+  isTls,
+  isWithoutName,
+  protocolInspectors,
+} from './chain-choice.ts';
 import { innerListenerName } from './clusters.ts';
 import { stateKeys } from './filter-state.ts';
 import { chainNames, clearChain, interceptChain } from './http-chains.ts';
 import type { Plan } from './http-leg.ts';
-import { extension, typed, type JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 import { bufferBytes, inspectionTimeout } from './limits.ts';
 import { ownPorts } from './own-listeners.ts';
 import { stateInput } from './policy-filter.ts';
@@ -21,35 +31,13 @@ export function innerListener(plan: Plan): JsonObject {
     listener_filters_timeout: inspectionTimeout,
     // so that a `tcp:` rule reaches servers that speak first; for all others no chain matches, and the connection closes
     continue_on_listener_filters_timeout: true,
-    listener_filters: [
-      extension(
-        'envoy.filters.listener.tls_inspector',
-        'envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector',
-      ),
-      extension(
-        'envoy.filters.listener.http_inspector',
-        'envoy.extensions.filters.listener.http_inspector.v3.HttpInspector',
-      ),
-    ],
+    listener_filters: protocolInspectors,
     access_log: [accessLog('listener', plan.spec.paths.accessLog)],
     filter_chains: [...relayChains(plan), interceptChain(plan), clearChain(plan), ...tcpChains(plan)],
     filter_chain_matcher: { matcher_list: { matchers: chainChoice(plan.spec) } },
     per_connection_buffer_limit_bytes: bufferBytes,
   };
 }
-
-const isTls = matches('envoy.extensions.matching.common_inputs.network.v3.TransportProtocolInput', { exact: 'tls' });
-
-/**
- * No server name, or one that a certificate can be asked for. What the selector asks for it asks for ever, and a name that is
- * not UTF-8 cannot even be answered (docs/decisions/0004), so others are closed before it: here a client chooses what Envoy
- * keeps. `\C` is any byte, also where the bytes are no UTF-8.
- */
-const isMintableName: JsonObject = {
-  or_matcher: {
-    predicate: [serverNameMatches('[a-z0-9._-]{1,253}'), { not_matcher: serverNameMatches('\\C+') }],
-  },
-};
 
 /** the order is the rule: `tcp:` takes everything, TLS too; a `relay:` rule relays TLS and nothing else */
 function chainChoice(spec: GatewaySpec): readonly JsonObject[] {
@@ -59,14 +47,9 @@ function chainChoice(spec: GatewaySpec): readonly JsonObject[] {
     chosen(chainNames.tcp, ruleStartsWith('tcp:')),
     chosen(chainNames.relayOwnPorts, allOf(isTls, ruleStartsWith('relay:'), toOwnPort)),
     chosen(chainNames.relay, allOf(isTls, ruleStartsWith('relay:'))),
-    chosen(chainNames.intercept, allOf(isTls, isMintableName)),
-    chosen(chainNames.clear, applicationProtocolContains('http/1')),
-    chosen(chainNames.clear, applicationProtocolContains('h2c')),
+    chosen(chainNames.intercept, allOf(isTls, anyOf(isMintableName, isWithoutName))),
+    chosen(chainNames.clear, isClearHttp),
   ];
-}
-
-function allOf(...predicate: readonly JsonObject[]): JsonObject {
-  return { and_matcher: { predicate } };
 }
 
 function portIn(ports: readonly number[]): JsonObject {
@@ -74,27 +57,6 @@ function portIn(ports: readonly number[]): JsonObject {
   return { single_predicate: { input: stateInput(stateKeys.port), value_match: valueMatch } };
 }
 
-function chosen(chain: string, predicate: JsonObject): JsonObject {
-  return {
-    predicate,
-    on_match: { action: { name: chain, typed_config: typed('google.protobuf.StringValue', { value: chain }) } },
-  };
-}
-
 function ruleStartsWith(prefix: string): JsonObject {
   return { single_predicate: { input: stateInput(stateKeys.rule), value_match: { prefix } } };
-}
-
-function applicationProtocolContains(contains: string): JsonObject {
-  return matches('envoy.extensions.matching.common_inputs.network.v3.ApplicationProtocolInput', { contains });
-}
-
-/** the whole name must match; xds' own matcher wants its engine named */
-function serverNameMatches(regex: string): JsonObject {
-  const input = 'envoy.extensions.matching.common_inputs.network.v3.ServerNameInput';
-  return matches(input, { safe_regex: { google_re2: {}, regex } });
-}
-
-function matches(inputType: string, valueMatch: JsonObject): JsonObject {
-  return { single_predicate: { input: extension('input', inputType), value_match: valueMatch } };
 }

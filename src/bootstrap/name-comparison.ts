@@ -31,6 +31,9 @@ export const interceptComparison = comparison([
 /** clear requests inside a CONNECT: Host and CONNECT host */
 export const clearComparison = comparison([`${normalisedRequestHost} == ${connectHostInCel}`, requestPortAgrees]);
 
+/** clear requests that the system has redirected: there is no other name, but a port may be given */
+export const portComparison = comparison([requestPortAgrees]);
+
 /** relayed TLS: server name and CONNECT host; none is needed where the CONNECT names an address (RFC 6066 section 3) */
 export const relayComparison = comparison([
   `${normalisedServerName} == ${connectHostInCel} || (connection.requested_server_name == '' && ${connectsToAddress})`,

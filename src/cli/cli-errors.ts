@@ -85,6 +85,26 @@ export const cliErrors = errorSlice({
     remedy: 'add --proxy-cert DIR, the folder with the tls.crt and tls.key that the proxy shows to its clients',
     exitCode: exitCodes.usage,
   },
+  'transparent-not-here': {
+    message: '{setting} needs Linux, and this is {platform}',
+    remedy: 'tell clients of the proxy instead, for example with `leafgate run`',
+    exitCode: exitCodes.usage,
+  },
+  'transparent-unguarded': {
+    message: '{setting} takes connections at every address of this machine, and nothing says from whom',
+    remedy: 'add --allow-from CIDR for each network whose connections are redirected',
+    exitCode: exitCodes.usage,
+  },
+  'transparent-interface': {
+    message: '--interface {value} is no name of a network interface',
+    remedy: 'give one that `ip link` shows, or the start of several with a star, as veth*',
+    exitCode: exitCodes.usage,
+  },
+  'transparent-ports': {
+    message: '--ports {value} is no list of ports',
+    remedy: 'write it like 80,443, or all for every port of TCP',
+    exitCode: exitCodes.usage,
+  },
   'front-not-served': {
     message: 'Envoy does not serve the certificate in {dir}',
     remedy: 'look at its last lines above; the key may be of a kind that it does not take',

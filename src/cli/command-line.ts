@@ -17,6 +17,7 @@ import { addStatusCommand } from './status-command.ts';
 import { isSwitchedOn } from '../settings/read-settings.ts';
 import { switchSettings } from '../settings/text-settings.ts';
 import { settingSource } from './setting-options.ts';
+import { addTransparentCommands } from './transparent-commands.ts';
 import { addUpCommand } from './up-command.ts';
 import { printError } from './print-error.ts';
 import { readVersion } from './read-version.ts';
@@ -75,6 +76,7 @@ function buildProgram(context: CommandContext): Command {
     addPolicyCommands,
     addPoolCommands,
     addProbeCommands,
+    addTransparentCommands,
   ])
     add(program, context);
   for (const command of allCommands(program)) {

@@ -5,7 +5,9 @@ import type { Clock } from '../clock.ts';
 import type { AdminClient } from '../envoy/admin-client.ts';
 import { probeListen } from '../envoy/check-listen.ts';
 import { waitForSecret } from '../envoy/reload-certificates.ts';
-import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { LeafgateError } from '../errors.ts';
+import { parseIpAddress } from '../names/ip-address.ts';
+import type { GatewaySpec, TransparentListener } from '../settings/gateway-spec.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { OpenedMaterial } from './gateway-material.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -14,11 +16,27 @@ import { proxyUrlOf } from './launch-envoy.ts';
 import type { FrontFacts } from './up-output.ts';
 
 /** Rejects as `probeListen` does, with the address that is taken. */
-export async function bindListeners({ listen, front }: GatewayOptions): Promise<BoundListeners> {
+export async function bindListeners({ listen, front, transparentPort }: GatewayOptions): Promise<BoundListeners> {
   return {
     listen: await probeListen(listen),
     front: front?.listen === undefined ? undefined : await probeListen(front.listen),
+    transparent: transparentPort === undefined ? undefined : await bindEverywhere(transparentPort),
   };
+}
+
+/** IPv6 is left out where this machine has none; a port that is in use is never. */
+async function bindEverywhere(port: number): Promise<TransparentListener> {
+  const [everyIpv4, everyIpv6] = ['0.0.0.0', '::'].map(parseIpAddress);
+  if (everyIpv4 === undefined || everyIpv6 === undefined) return { addresses: [], port };
+  await probeListen({ address: everyIpv4, port });
+  const hasIpv6 = await probeListen({ address: everyIpv6, port }).then(
+    () => true,
+    (thrown: unknown) => {
+      if (LeafgateError.from(thrown).code === 'envoy-listen-in-use') throw thrown;
+      return false;
+    },
+  );
+  return { addresses: hasIpv6 ? [everyIpv4, everyIpv6] : [everyIpv4], port };
 }
 
 /** What `up` says of TLS to the proxy. */

@@ -16,10 +16,12 @@ import { readFrontOptions, type FrontOptions } from './front-options.ts';
 import { parseHealthTarget } from './health-target.ts';
 import { readGatewayPolicy, type PolicyChoice } from './policy-choice.ts';
 import { createProblems } from './problems.ts';
+import { readTransparentPort } from './transparent-options.ts';
 
 export type GatewayOptions = {
   readonly listen: ListenAddress;
   readonly front: FrontOptions | undefined;
+  readonly transparentPort: number | undefined;
   readonly policy: PolicyChoice;
   readonly allowFrom: readonly Cidr[];
   readonly resolve: readonly ResolveOverride[];
@@ -59,6 +61,8 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
     ...(metrics === undefined ? {} : { metrics }),
     ...(envoy === undefined ? {} : { envoy }),
   };
+  const { allowFrom } = options;
+  const transparentPort = readTransparentPort({ source, allowFrom, platform: process.platform }, problems);
   if (listen !== undefined) attempt(() => checkListenGuarded(listen, options.allowFrom));
   const listenTls = options.front?.listen;
   if (listenTls !== undefined)
@@ -67,7 +71,13 @@ export function readGatewayOptions(source: SettingSource, listenByDefault: strin
   // both are there when nothing was thrown
   if (listen === undefined || quantities === undefined) throw LeafgateError.from('a setting was lost');
   const isMemoryGiven = givenTexts(quantitySettings.maxMemory, source).length > 0;
-  return { ...options, listen, quantities, maxMemory: isMemoryGiven ? quantities.maxMemory : undefined };
+  return {
+    ...options,
+    listen,
+    transparentPort,
+    quantities,
+    maxMemory: isMemoryGiven ? quantities.maxMemory : undefined,
+  };
 }
 
 function readListen(source: SettingSource, byDefault: string): ListenAddress {

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { isUnspecified, parseIpAddress } from '../names/ip-address.ts';
 import { parseCidr } from '../names/cidr.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
-import type { ClientRate, GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
+import type { ClientRate, GatewaySpec, ListenAddress, TransparentListener } from '../settings/gateway-spec.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import { envoyHeapBytes } from './memory-limit.ts';
 import { connectionsWithin, openFilesLimit } from './open-files.ts';
@@ -20,7 +20,11 @@ const burstSeconds = 5;
 const leastBurst = 20;
 
 /** Where the gateway really listens: the ports of the options may be 0. */
-export type BoundListeners = { readonly listen: ListenAddress; readonly front: ListenAddress | undefined };
+export type BoundListeners = {
+  readonly listen: ListenAddress;
+  readonly front: ListenAddress | undefined;
+  readonly transparent: TransparentListener | undefined;
+};
 
 export function gatewaySpecFor(
   options: GatewayOptions,
@@ -29,7 +33,9 @@ export function gatewaySpecFor(
   { policy, dryRun, origins }: PolicyFile,
 ): GatewaySpec {
   const { listen } = bound;
-  const isEverywhere = [listen, bound.front].some((at) => at !== undefined && isUnspecified(at.address));
+  const isEverywhere =
+    bound.transparent !== undefined ||
+    [listen, bound.front].some((at) => at !== undefined && isUnspecified(at.address));
   return {
     listen,
     ownAddresses: isEverywhere ? machineAddresses() : [],
@@ -58,7 +64,7 @@ export function gatewaySpecFor(
     },
     selfCheck: { host: selfCheckHost, socketPath: folder.selfCheckSocket, caFile: folder.selfCheckCaFile },
     front: options.front === undefined ? undefined : { ...options.front, listen: bound.front },
-    transparent: undefined,
+    transparent: bound.transparent,
     originCredentials: origins,
   };
 }

@@ -60,6 +60,7 @@ export type GatewayParts = Surroundings &
 export type Gateway = {
   readonly proxyUrl: string;
   readonly front: FrontFacts | undefined;
+  readonly transparentPort: number | undefined;
   readonly trust: TrustFiles;
   readonly minting: Minting;
   readonly envoyPid: number;
@@ -110,7 +111,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const trust = trustFilePaths(folder.trustDir);
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
   return {
-    ...{ proxyUrl, front: frontFacts(spec, material), trust, minting, envoyPid: envoy.pid },
+    ...{ proxyUrl, front: frontFacts(spec, material), transparentPort: spec.transparent?.port, trust, minting },
+    envoyPid: envoy.pid,
     policy: live.inForce,
     readiness: () => {
       const more = [...live.reasons(), ...losses.reasons(), ...reached.reasons(), ...followed.troubles()];

@@ -43,7 +43,7 @@ export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
     binary: found.path,
     bootstrapPath: parts.bootstrapPath,
     adminSocket: spec.paths.adminSocket,
-    listen: [spec.listen, ...(spec.front?.listen === undefined ? [] : [spec.front.listen])],
+    listen: listenersOf(spec),
     log: parts.log,
     clock: parts.clock,
     readyTimeoutMs,
@@ -58,6 +58,11 @@ export async function launchEnvoy(parts: LaunchParts): Promise<EnvoyProcess> {
     await (drainMs > 0 ? envoy.drainAndStop(drainMs) : envoy.kill());
   });
   return envoy;
+}
+
+function listenersOf({ listen, front, transparent }: GatewaySpec): readonly ListenAddress[] {
+  const redirected = transparent?.addresses.map((address) => ({ address, port: transparent.port })) ?? [];
+  return [listen, ...(front?.listen === undefined ? [] : [front.listen]), ...redirected];
 }
 
 /** Where clients of this machine connect. */

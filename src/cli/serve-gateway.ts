@@ -101,7 +101,7 @@ function commandFor({ folder }: StateFolder, { io }: CommandContext): string {
 }
 
 function readyFacts(
-  { proxyUrl, front, trust, minting }: Gateway,
+  { proxyUrl, front, transparentPort, trust, minting }: Gateway,
   state: StateFolder,
   context: CommandContext,
 ): ReadyFacts {
@@ -111,6 +111,7 @@ function readyFacts(
     version: readVersion(),
     proxyUrl,
     front,
+    transparentPort,
     trust,
     stateFolder: state.folder,
     ca: { id: active.id, subject: signer.certificate.subject, notAfter },

@@ -22,6 +22,8 @@ export type ReadyFacts = {
   readonly proxyUrl: string;
   /** TLS to the proxy, where it has a certificate */
   readonly front: FrontFacts | undefined;
+  /** port that connections are redirected to */
+  readonly transparentPort: number | undefined;
   readonly trust: TrustFiles;
   readonly stateFolder: string;
   readonly ca: { readonly id: string; readonly subject: string; readonly notAfter: string };
@@ -93,13 +95,15 @@ export function outputForPrograms({ stdout, log, clock }: JsonParts): UpOutput {
       else print(record);
     },
     isHoldingBack: () => heldBack !== undefined && heldBack.length > 0,
-    ready: ({ version, proxyUrl, front, trust, stateFolder, ca }) => {
+    ready: ({ version, proxyUrl, front, transparentPort, trust, stateFolder, ca }) => {
       const files = { ca: trust.caFile, caAndSystem: trust.mergedFile, wgetrc: trust.wgetrcFile };
       const tls = front === undefined ? {} : { tlsUrl: front.url };
+      const redirected = transparentPort === undefined ? {} : { transparentPort };
       event('ready', {
         version,
         proxyUrl,
         ...tls,
+        ...redirected,
         trust: files,
         ca: { id: ca.id, notAfter: ca.notAfter },
         stateFolder,
@@ -127,10 +131,11 @@ function frontLine({ url, subject, notAfter, asksForCertificates }: FrontFacts):
   return `  TLS    ${url}, certificate of ${subject || 'no subject'}, valid to ${notAfter.slice(0, 10)}${actors}`;
 }
 
-function banner({ version, proxyUrl, front, trust, ca, runCommand }: ReadyFacts): string {
+function banner({ version, proxyUrl, front, transparentPort, trust, ca, runCommand }: ReadyFacts): string {
   return [
     `leafgate ${version}: gateway on ${proxyUrl}`,
     ...(front === undefined ? [] : [frontLine(front)]),
+    ...(transparentPort === undefined ? [] : [`  takes  redirected connections on port ${transparentPort}`]),
     `  CA     ${ca.subject.replaceAll('\n', ', ')}, valid to ${ca.notAfter.slice(0, 10)}`,
     `  trust  ${trust.caFile} (the CA alone)`,
     `         ${trust.mergedFile} (with the system's roots)`,

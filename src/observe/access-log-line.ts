@@ -3,7 +3,7 @@
 import { epoch, type EpochMs } from '../clock.ts';
 import { printable } from '../errors.ts';
 
-type AccessLogLeg = 'front' | 'connect' | 'plain' | 'listener' | 'intercept' | 'clear' | 'tcp';
+type AccessLogLeg = 'front' | 'redirected' | 'connect' | 'plain' | 'listener' | 'intercept' | 'clear' | 'tcp';
 
 /** texts are printable and capped; what Envoy could not know is absent */
 export type AccessLogLine = {
@@ -58,7 +58,16 @@ type TextField = (typeof textFields)[number];
 const maxCharsOf: { readonly [field in TextField]?: number } = { path: 1024, details: 1024, upstream_failure: 1024 };
 type NumberField = (typeof numberFields)[number];
 
-const legs: ReadonlySet<string> = new Set(['front', 'connect', 'plain', 'listener', 'intercept', 'clear', 'tcp']);
+const legs: ReadonlySet<string> = new Set([
+  'front',
+  'redirected',
+  'connect',
+  'plain',
+  'listener',
+  'intercept',
+  'clear',
+  'tcp',
+]);
 
 /** undefined when the line is not one of ours */
 export function parseAccessLogLine(line: string): AccessLogLine | undefined {

@@ -3,10 +3,22 @@ import type { AccessLogLine } from './access-log-line.ts';
 import type { FoundReason } from './access-record.ts';
 import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 
-const wrongCertificate: FoundReason = {
-  code: 'client-certificate',
-  words: 'the certificate that the client showed to the proxy is not accepted',
-};
+/** what BoringSSL's verifier says about a certificate, underscores for its spaces */
+const certificateFaults: readonly (readonly [RegExp, string])[] = [
+  [/certificate_has_expired/, 'it has expired'],
+  [/not_yet_valid/, 'it is not valid yet'],
+  [/self.signed/, 'it is self-signed'],
+  [/unable_to_(?:get|verify)/, 'its CA is not in the file of --client-ca'],
+  [/purpose/, 'it is not for clients'],
+];
+
+function wrongCertificate(failure: string): FoundReason {
+  const fault = certificateFaults.find(([sign]) => sign.test(failure))?.[1] ?? 'it could not be verified';
+  return {
+    code: 'client-certificate',
+    words: `the certificate that the client showed to the proxy is not accepted: ${fault}`,
+  };
+}
 
 const untrustedProxy: FoundReason = {
   code: 'proxy-distrusted',
@@ -24,8 +36,6 @@ type Symptom = { readonly sign: RegExp; readonly reason: FoundReason };
 /** the first that fits */
 const symptoms: readonly Symptom[] = [
   { sign: /transport_socket_timeout/, reason: notInTime },
-  // what BoringSSL says of a certificate that it was shown; an alert says what the client thinks of ours
-  { sign: /CERTIFICATE_VERIFY_FAILED|PEER_DID_NOT_RETURN/, reason: wrongCertificate },
   { sign: /ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED)/, reason: untrustedProxy },
   { sign: /DECRYPTION_FAILED_OR_BAD_RECORD_MAC/, reason: untrustedProxy },
   {
@@ -43,6 +53,8 @@ const symptoms: readonly Symptom[] = [
 export function explainProxyTls(line: AccessLogLine): FoundReason {
   if (wasCutByStop(line)) return cutByStop;
   const failure = line.text.client_tls_failure ?? '';
+  // what BoringSSL says of a certificate that it was shown; an alert says what the client thinks of ours
+  if (/CERTIFICATE_VERIFY_FAILED|PEER_DID_NOT_RETURN/.test(failure)) return wrongCertificate(failure);
   const signs = `${line.text.local_close ?? ''} ${failure}`;
   const found = symptoms.find(({ sign }) => sign.test(signs));
   return (

@@ -89,6 +89,11 @@ const reasonTable = {
     meaning: 'TLS without a server name, as for an address',
     remedy: 'use a host name: there is nothing to mint a certificate for without one',
   },
+  'not-redirected': {
+    outcome: 'refused',
+    meaning: 'a connection to the transparent port that nothing has redirected, or from a network that may not connect',
+    remedy: 'let the system redirect it (`leafgate transparent rules`), and list its network with --allow-from',
+  },
   'client-left': {
     outcome: 'failed',
     meaning: 'the client went away',

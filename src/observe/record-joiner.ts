@@ -8,6 +8,7 @@ import { buildRecord } from './build-record.ts';
 import { isRunMarker } from './run-marker.ts';
 import { explainClientTls } from './explain-client-tls.ts';
 import { explainProxyTls } from './explain-proxy-tls.ts';
+import { explainRedirected, oddServerName } from './explain-redirected.ts';
 import { explainRequest } from './explain-request.ts';
 import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 import { createSeenLeaves, type SeenLeaves } from './seen-leaves.ts';
@@ -72,6 +73,8 @@ function takeLine(joining: Joining, line: AccessLogLine, now: EpochMs): readonly
     case 'front':
       // what came of a handshake that ended, its requests tell
       return isHandshakeDone(line) ? [] : [build(joining, line, 'handshake', explainProxyTls(line))];
+    case 'redirected':
+      return [build(joining, line, line.text.sni === undefined ? 'tunnel' : 'handshake', explainRedirected(line))];
     case 'listener':
       return takeListener(joining, line, now);
     case 'plain':
@@ -143,10 +146,6 @@ const tlsChain = 'intercept';
 
 const nothingSent: FoundReason = { code: 'client-left', words: 'the client closed before it showed a protocol' };
 const leftUnanswered: FoundReason = { code: 'client-left', words: 'the client left before it had an answer' };
-const oddServerName: FoundReason = {
-  code: 'no-leaf',
-  words: 'the server name that the client sent is no host name, so that nothing can be minted for it',
-};
 const helloTooLarge: FoundReason = {
   code: 'opaque-closed',
   words: 'the client sent a ClientHello of more than 16 KiB, which the gateway does not read',

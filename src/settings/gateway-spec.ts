@@ -49,8 +49,10 @@ export type ProxyFront = {
   readonly clientCaFile: string | undefined;
 };
 
-type TransparentListener = {
-  /** the port that connections are redirected to, on the wildcard address */
+export type TransparentListener = {
+  /** the unspecified addresses of the families that this machine has */
+  readonly addresses: readonly IpAddress[];
+  /** what connections are redirected to */
   readonly port: number;
 };
 

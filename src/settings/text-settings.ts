@@ -35,6 +35,13 @@ export const textSettings = {
     placeholder: 'FILE',
     reason: 'PEM; verifies the certificates of clients, whose URI then names the actor; needs --proxy-cert; followed',
   }),
+  transparent: text({
+    name: 'transparent',
+    group: 'listening',
+    commands: ['up', 'doctor'],
+    placeholder: 'PORT',
+    reason: 'takes connections that the system redirects there (`leafgate transparent rules`), on every address; Linux',
+  }),
   allowFrom: repeatable({
     name: 'allow-from',
     group: 'listening',

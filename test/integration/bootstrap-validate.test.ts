@@ -68,6 +68,16 @@ describeWithTools('envoy --mode validate', ['envoy-1.40.0'], ({ 'envoy-1.40.0': 
         },
       },
     ],
+    [
+      'redirected connections',
+      {
+        transparent: {
+          addresses: ['0.0.0.0:0', '[::]:0'].map((text) => parseListenAddress(text).address),
+          port: 15_001,
+        },
+        allowFrom: ranges('10.0.0.0/8', 'fd00::/8'),
+      },
+    ],
     ['2,000 rules', { policy: policy('intercept', ...manyRules) }],
   ])('takes a configuration with %s', async (name, changes) => {
     // a folder whose name YAML could take for something else

@@ -6,7 +6,8 @@ import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hours, plus } from '../../src/clock.ts';
+import type { AccessLogLine } from '../../src/observe/access-log-line.ts';
+import { explainProxyTls } from '../../src/observe/explain-proxy-tls.ts';
 import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 import { parseCidrSetting, parseResolveOverride } from '../../src/settings/parse-targets.ts';
 import {
@@ -131,24 +132,26 @@ describeWithTools('TLS to the proxy', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy
     expect((await plainGet(gateway.port, `http://any.test:${httpPort}/`)).status).toBe(200);
   });
 
-  test.each<[string, 'strange' | 'client' | 'none', CredentialRequest]>([
-    ['made by itself', 'none', {}],
-    ['of another CA', 'strange', {}],
-    ['that has expired', 'client', { notBefore: hoursAgo(3), notAfter: hoursAgo(1) }],
-    [
-      'that is not valid yet',
-      'client',
-      { notBefore: plus(hoursAgo(0), hours(1)), notAfter: plus(hoursAgo(0), hours(2)) },
-    ],
-    ['that is for servers only', 'client', { purposes: ['server'] }],
-  ])('refuses a certificate %s, and nothing ever shows its name', async (kind, issuer, request) => {
+  test.each<[string, 'strange' | 'client' | 'none', CredentialRequest, string]>([
+    ['made by itself', 'none', {}, 'its CA is not in the file of --client-ca'],
+    ['of another CA', 'strange', {}, 'its CA is not in the file of --client-ca'],
+    ['that has expired', 'client', { notBefore: hoursAgo(3), notAfter: hoursAgo(1) }, 'it has expired'],
+    ['that is not valid yet', 'client', { notBefore: hoursAgo(-1), notAfter: hoursAgo(-2) }, 'it is not valid yet'],
+    ['that is for servers only', 'client', { purposes: ['server'] }, 'it is not for clients'],
+  ])('refuses a certificate %s, says why, and nothing ever shows its name', async (kind, issuer, request, words) => {
     const uri = `spiffe://test/forged/${kind.replaceAll(' ', '-')}`;
     const ca = issuer === 'none' ? undefined : issuer === 'strange' ? strangeCa : clientCa;
-    const forged = toProxy(issueCredential(ca, { ...request, uris: [uri, alice].slice(0, 1) }));
-    const answer = await through('any.test', forged);
-    expect(answer).toMatchObject({ status: 0, text: '', closed: true });
+    const forged = toProxy(issueCredential(ca, { ...request, uris: [uri] }));
+    const failures = (): AccessLogLine[] =>
+      gateway.lines().filter(({ leg, number }) => leg === 'front' && number.handshake_ms === undefined);
+    const before = failures().length;
+    expect(await through('any.test', forged)).toMatchObject({ status: 0, text: '', closed: true });
     expect((await through('any.test', toProxy(), `/after-${kind.length}`)).status).toBe(200);
     await gateway.lineOf('the next request', ({ text }) => text.path === `/after-${kind.length}`);
+    const line = await waitFor('the failed handshake', () => failures().at(before));
+    const { code, words: found } = explainProxyTls(line);
+    expect([code, found]).toEqual(['client-certificate', expect.stringMatching(new RegExp(`: ${words}$`))]);
+    expect(failures()).toHaveLength(before + 1);
     expect(readFileSync(spec.paths.accessLog, 'utf8')).not.toContain(uri);
   });
 

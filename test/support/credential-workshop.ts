@@ -60,6 +60,7 @@ export function issueCredential(issuer: MadeCa | undefined, request: CredentialR
   return { certificatePem: encodePem('CERTIFICATE', der), keyPem: pkcs8Pem(key) };
 }
 
+/** negative: in so many hours */
 export function hoursAgo(count: number): EpochMs {
   return minus(epoch(Date.now()), hours(count));
 }

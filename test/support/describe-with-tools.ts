@@ -24,6 +24,22 @@ export function describeWithTools<Name extends ToolName>(
   }
 }
 
+/**
+ * The same for a suite that needs what no installation can bring, such as namespaces that a kernel does not give: skipped with
+ * the reason everywhere, since nobody could mend it.
+ */
+export function describeWithMachine<Name extends ToolName>(
+  title: string,
+  needs: { readonly tools: readonly Name[]; readonly whyNot: () => string | undefined },
+  body: (paths: { readonly [name in Name]: string }) => void,
+): void {
+  describeWithTools(title, needs.tools, (paths) => {
+    const reason = needs.whyNot();
+    if (reason === undefined) body(paths);
+    else test.skip(`skipped: ${reason}`, () => undefined);
+  });
+}
+
 function skipWithReason(title: string, reason: string): void {
   describe(title, () => {
     if (process.env['LEAFGATE_TEST_FORBID_SKIPS'] === '1') {

@@ -31,6 +31,8 @@ export type GatewayUnderTestOptions = {
   readonly stateName?: string;
   readonly args?: readonly string[];
   readonly env?: ChildEnvironment;
+  /** words before the command, as those that run it in another network namespace */
+  readonly through?: readonly string[];
 };
 
 const startDeadlineMs = 60_000;
@@ -38,7 +40,8 @@ const startDeadlineMs = 60_000;
 export async function startGatewayUnderTest(options: GatewayUnderTestOptions): Promise<GatewayUnderTest> {
   const state = join(options.temp.path, options.stateName ?? 'state');
   const args = ['up', '--json', '--listen', '127.0.0.1:0', '--state', state, ...(options.args ?? [])];
-  const child = startProcess(process.execPath, [mainScript, ...args], { env: environment(options) });
+  const [program = '', ...words] = [...(options.through ?? []), process.execPath, mainScript, ...args];
+  const child = startProcess(program, words, { env: environment(options) });
   const [, proxyUrl = ''] = await child.waitForOutput(/"event":"ready".*"proxyUrl":"([^"]+)"/, startDeadlineMs);
   const records = recordReader(() => child.stdout());
   return {

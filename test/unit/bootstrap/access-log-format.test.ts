@@ -20,7 +20,7 @@ describe.each(recordLegs)('a line of leg %s', (leg) => {
 
   it('has what joins it to the others and says when, who, where to and by which rule', () => {
     // before a request there is nothing to join, and nobody has said where to
-    const ofRequests = leg === 'front' ? [] : ['id', 'host', 'rule'];
+    const ofRequests = leg === 'front' || leg === 'redirected' ? [] : ['id', 'host', 'rule'];
     for (const field of ['type', 'start', 'client', ...ofRequests, 'flags', 'duration_ms', 'connection_id']) {
       expect(format).toHaveProperty(field);
     }

@@ -9,15 +9,20 @@ const listener = at(bootstrapDocument(gatewaySpec()), 'static_resources', 'liste
 
 type Shown = 'tls' | 'http/1.1' | 'h2c' | 'nothing';
 
-type Tunnel = { readonly serverName?: string; readonly port?: number };
+type Tunnel = { readonly serverName?: string; readonly port?: number; readonly alpn?: string };
 
-function chainFor(rule: string | undefined, shown: Shown, { serverName, port = 443 }: Tunnel = {}): string | undefined {
+function chainFor(
+  rule: string | undefined,
+  shown: Shown,
+  { serverName, port = 443, alpn = '' }: Tunnel = {},
+): string | undefined {
   return evaluate(at(listener, 'filter_chain_matcher'), {
     'leafgate.rule': rule,
     'leafgate.port': String(port),
     TransportProtocolInput: shown === 'tls' ? 'tls' : 'raw_buffer',
     ServerNameInput: serverName,
-    ApplicationProtocolInput: shown === 'http/1.1' || shown === 'h2c' ? `'${shown}'` : '',
+    // the same input has what a ClientHello offers by ALPN
+    ApplicationProtocolInput: shown === 'http/1.1' || shown === 'h2c' ? `'${shown}'` : alpn,
   });
 }
 
@@ -53,6 +58,7 @@ describe('a tunnel', () => {
     ['a\nb.example', undefined],
   ] as const)('that is to be decrypted under the server name %j goes to %s', (serverName, chain) => {
     expect(chainFor('intercept:default', 'tls', { serverName })).toBe(chain);
+    expect(chainFor('intercept:default', 'tls', { serverName, alpn: "'h2','http/1.1'" })).toBe(chain);
   });
 
   it.each([

@@ -11,6 +11,8 @@ const at = (listen: string, changes: Parameters<typeof gatewaySpec>[0] = {}): Re
 const rangesOf = (spec: ReturnType<typeof gatewaySpec>): readonly string[] => ownRanges(spec).map(cidrText);
 const front = { listen: parseListenAddress('10.0.0.5:3129'), certificateDir: '/tls', clientCaFile: undefined };
 
+const redirectedTo = (port: number) => ({ addresses: [parseListenAddress('0.0.0.0:0').address], port });
+
 describe('the gateway itself', () => {
   it('is its own address, mapped too, and what the system takes for it', () => {
     expect(rangesOf(at('127.0.0.1:3128'))).toEqual([
@@ -21,13 +23,13 @@ describe('the gateway itself', () => {
 
   it.each([
     ['listens on every address', at('0.0.0.0:3128', { ownAddresses: [parseListenAddress('10.0.0.5:1').address] })],
-    ['takes redirected connections', at('10.0.0.5:3128', { transparent: { port: 15_001 } })],
+    ['takes redirected connections', at('10.0.0.5:3128', { transparent: redirectedTo(15_001) })],
   ])('is all of loopback and the machine’s addresses when it %s', (_, spec) => {
     expect(rangesOf(spec)).toEqual(expect.arrayContaining(['127.0.0.0/8', '::1/128', '10.0.0.5/32']));
   });
 
   it('is at every port that it listens on, once', () => {
-    expect(ownPorts(at('127.0.0.1:3128', { front, transparent: { port: 15_001 } }))).toEqual([3128, 3129, 15_001]);
+    expect(ownPorts(at('127.0.0.1:3128', { front, transparent: redirectedTo(15_001) }))).toEqual([3128, 3129, 15_001]);
     expect(ownPorts(at('127.0.0.1:3129', { front }))).toEqual([3129]);
     expect(rangesOf(at('127.0.0.1:3128', { front }))).toContain('10.0.0.5/32');
   });

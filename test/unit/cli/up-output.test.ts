@@ -8,6 +8,7 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 const facts: ReadyFacts = {
   version: '1.2.3',
   front: undefined,
+  transparentPort: undefined,
   proxyUrl: 'http://127.0.0.1:3128',
   trust: { caFile: '/t/ca.pem', mergedFile: '/t/all.pem', wgetrcFile: '/t/wgetrc' },
   stateFolder: '/s',
