@@ -54,8 +54,13 @@ const numberFields = [
 
 type TextField = (typeof textFields)[number];
 
-/** what is longer than other texts by nature: a path as Envoy cuts it, and what Envoy says of an origin */
-const maxCharsOf: { readonly [field in TextField]?: number } = { path: 1024, details: 1024, upstream_failure: 1024 };
+/** what is longer than other texts by nature: a SPIFFE ID, a path as Envoy cuts it, and what Envoy says of an origin */
+const maxCharsOf: { readonly [field in TextField]?: number } = {
+  actor: 2048,
+  path: 1024,
+  details: 1024,
+  upstream_failure: 1024,
+};
 type NumberField = (typeof numberFields)[number];
 
 const legs: ReadonlySet<string> = new Set([

