@@ -1,7 +1,7 @@
 // Somebody's Envoy bootstrap, YAML or JSON (which is YAML, 1.2.2 section 1.3), as a tree in which every value knows its
 // line. Field names are read in both spellings that protobuf's JSON has. Pure; must not know what Envoy makes of it.
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import type { Document, Node, Pair } from 'yaml';
+import type { Node, Pair } from 'yaml';
 
 /** both from 1 */
 export type Place = { readonly line: number; readonly column: number };
@@ -21,11 +21,21 @@ export type TreeReading =
   | { readonly kind: 'unreadable'; readonly detail: string; readonly at: Place };
 
 /** far more than any bootstrap has; aliases of aliases could make a small file endless */
-const maxNodes = 2_000_000;
+const maxNodes = 500_000;
 
 const start: Place = { line: 1, column: 1 };
 
 export function readBootstrapTree(text: string): TreeReading {
+  try {
+    return readTree(text);
+  } catch (thrown) {
+    // the parser calls itself for each level
+    if (thrown instanceof RangeError) return { kind: 'unreadable', detail: 'it is nested too deeply', at: start };
+    throw thrown;
+  }
+}
+
+function readTree(text: string): TreeReading {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, logLevel: 'silent' });
   const [error] = document.errors;
@@ -34,14 +44,15 @@ export function readBootstrapTree(text: string): TreeReading {
     return { kind: 'unreadable', detail, at: placeOf(error.pos[0], lines) };
   }
   const budget = { left: maxNodes };
-  const root = convert(document.contents, start, { document, lines, budget });
+  const root = convert(document.contents, start, { anchors: new Map(), lines, budget });
   if (budget.left <= 0) return { kind: 'unreadable', detail: 'it is too large', at: start };
   if (root?.kind !== 'map') return { kind: 'unreadable', detail: 'it is no object', at: start };
   return { kind: 'tree', root };
 }
 
 type Conversion = {
-  readonly document: Document.Parsed;
+  /** what each name stands for so far: an alias means the last one before it (YAML 1.2.2, 7.1) */
+  readonly anchors: Map<string, Node>;
   readonly lines: LineCounter;
   readonly budget: { left: number };
 };
@@ -49,7 +60,16 @@ type Conversion = {
 function convert(node: unknown, at: Place, conversion: Conversion): TreeNode | undefined {
   conversion.budget.left -= 1;
   if (conversion.budget.left <= 0) return undefined;
-  if (isAlias(node)) return convert(node.resolve(conversion.document), at, conversion);
+  if (isAlias(node)) return convert(conversion.anchors.get(node.source), at, conversion);
+  const converted = convertPlain(node, at, conversion);
+  // only now: what stands in it cannot mean it
+  if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined) {
+    conversion.anchors.set(node.anchor, node);
+  }
+  return converted;
+}
+
+function convertPlain(node: unknown, at: Place, conversion: Conversion): TreeNode {
   if (isMap(node)) return { kind: 'map', at, entries: entriesOf(node.items, at, conversion) };
   if (isSeq(node)) {
     const items = node.items.flatMap((item) => convert(item, placeOfNode(item, at, conversion), conversion) ?? []);

@@ -38,6 +38,13 @@ describe('the tree of a bootstrap', () => {
     expect(readBootstrapTree(text)).toMatchObject({ kind: 'unreadable', at: { line } });
   });
 
+  test.each([
+    ['that stands in itself', 'a: &x {b: *x}\n', { kind: 'tree' }],
+    ['nested beyond reason', '['.repeat(200_000), { kind: 'unreadable' }],
+  ])('of what is %s comes to an end', (_, text, expected) => {
+    expect(readBootstrapTree(text)).toMatchObject(expected);
+  });
+
   test('of aliases that multiply without end is refused in time', () => {
     const levels = Array.from({ length: 12 }, (_, level) => {
       const one =
