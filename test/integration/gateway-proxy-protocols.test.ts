@@ -2,9 +2,9 @@
 // addresses of both families; and where that ends: what cannot work is tested as what it is.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, connect, type AddressInfo, type Server } from 'node:net';
+import { connect } from 'node:net';
 import { connect as connectHttp2, type ClientHttp2Session, type OutgoingHttpHeaders } from 'node:http2';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { noSniHost } from '../../src/settings/gateway-spec.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { askHttp1 } from '../support/http-in-tunnel.ts';
@@ -17,7 +17,6 @@ import { createTestAuthority, issueServerCertificate } from '../support/test-cer
 import { handshakeInTunnel } from '../support/tunnel-tls.ts';
 import { withDeadline } from '../support/wait-for.ts';
 import { startWholeGateway, type WholeGateway } from '../support/whole-gateway.ts';
-import { policy, rule } from '../unit/policy/policy-fixtures.ts';
 
 const host = 'origin.test';
 
@@ -28,8 +27,6 @@ describeWithTools('the explicit proxy', ['envoy-1.40.0', 'curl', 'openssl'], (to
   let clear: HttpOrigin;
   let clear6: HttpOrigin;
   let slowFirst: HttpOrigin;
-  /** says what it got once its peer has finished, as `nc -N` clients expect */
-  let afterwards: Server;
 
   beforeAll(async () => {
     const authority = createTestAuthority();
@@ -43,23 +40,15 @@ describeWithTools('the explicit proxy', ['envoy-1.40.0', 'curl', 'openssl'], (to
       },
     });
     clear6 = await startHttpOrigin({ address: '::1' });
-    afterwards = createServer({ allowHalfOpen: true }, (socket) => {
-      let text = '';
-      socket.on('error', () => undefined).on('data', (chunk) => (text += chunk.toString()));
-      socket.on('end', () => socket.end(`got ${text}`));
-    });
-    await new Promise<void>((resolve) => afterwards.listen(0, '127.0.0.1', resolve));
     gateway = await startWholeGateway({
       ...{ envoy, origins: authority },
-      names: { [host]: ['127.0.0.1'], 'six.test': ['::1'], 'opaque.test': ['127.0.0.1'] },
-      spec: { policy: policy('intercept', rule('opaque.test', 'tcp')) },
+      names: { [host]: ['127.0.0.1'], 'six.test': ['::1'] },
     });
     writeFileSync(gateway.folder.file('ca.pem'), gateway.caPem);
   });
   afterAll(async () => {
     await gateway.stop();
     await Promise.all([tls, clear, clear6, slowFirst].map((origin) => origin.close()));
-    afterwards.close();
   });
 
   const curlThrough = (...args: readonly string[]) =>
@@ -189,29 +178,16 @@ describeWithTools('the explicit proxy', ['envoy-1.40.0', 'curl', 'openssl'], (to
     expect([...text.matchAll(/answer to (\/[a-z]+)/g)].map(([, path]) => path)).toEqual(['/slow', '/fast', '/last']);
   });
 
-  describe('limits', () => {
-    test('a client that ends its half of a tunnel loses the rest of the answer, and the tunnel ends', async () => {
-      const { port } = afterwards.address() as AddressInfo;
-      const tunnel = await openTunnel({ proxyPort: gateway.port, authority: `opaque.test:${port}` });
-      let text = '';
-      tunnel.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      const closed = once(tunnel, 'close');
-      tunnel.end('all I have');
-      await withDeadline('the end', closed);
-      expect(text).toBe('');
-    });
-
-    test.each([
-      ['connect-udp', '/.well-known/masque/udp/origin.test/443/'],
-      ['foo', '/'],
-    ])('an extended CONNECT to %s is refused, and reaches nobody', async (protocol, path) => {
-      const before = clear.connections();
-      const authority = `${host}:${clear.port}`;
-      const pseudo = { ':method': 'CONNECT', ':protocol': protocol, ':scheme': 'http', ':authority': authority };
-      const answer = await askProxyHttp2({ ...pseudo, ':path': path });
-      expect([answer.status, answer.headers['x-leafgate-error']]).toEqual([501, 'upgrade_refused']);
-      expect(clear.connections()).toBe(before);
-    });
+  test.each([
+    ['connect-udp', '/.well-known/masque/udp/origin.test/443/'],
+    ['foo', '/'],
+  ])('an extended CONNECT to %s is refused, and reaches nobody', async (protocol, path) => {
+    const before = clear.connections();
+    const authority = `${host}:${clear.port}`;
+    const pseudo = { ':method': 'CONNECT', ':protocol': protocol, ':scheme': 'http', ':authority': authority };
+    const answer = await askProxyHttp2({ ...pseudo, ':path': path });
+    expect([answer.status, answer.headers['x-leafgate-error']]).toEqual([501, 'upgrade_refused']);
+    expect(clear.connections()).toBe(before);
   });
 
   async function askProxyHttp2(headers: OutgoingHttpHeaders) {
