@@ -23,6 +23,12 @@ export const originConnectTimeout = '5s';
 /** Until then a client must show TLS or HTTP; a server that speaks first is reached after it, by a `tcp:` rule only. */
 export const inspectionTimeout = '1s';
 
+/**
+ * The same for a redirected connection, where a ClientHello that comes later is taken for one without a name, and refused: a
+ * busy client needs more than a second now and then (seen). A server that speaks first waits for both.
+ */
+export const redirectedInspectionTimeout = '2s';
+
 export const requestHeadersTimeout = '15s';
 
 /** browsers send up to 64 KiB of cookies to one host; Envoy's default is 60 */

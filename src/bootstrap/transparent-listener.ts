@@ -29,7 +29,7 @@ import {
 } from './filter-state.ts';
 import { httpConnectionManager, policyFilter, routeTo, virtualHost, type Plan } from './http-leg.ts';
 import { extension, type JsonObject } from './json.ts';
-import { bufferBytes, idleTimeout, inspectionTimeout } from './limits.ts';
+import { bufferBytes, idleTimeout, redirectedInspectionTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
 import { namesHttpFilter, portComparison } from './name-comparison.ts';
 import { ownAddressFilters } from './own-address.ts';
@@ -52,7 +52,7 @@ function redirectTarget(plan: Plan, { addresses, port }: TransparentListener): J
     stat_prefix: transparentListenerName,
     address: first ?? {},
     ...(more.length === 0 ? {} : { additional_addresses: more.map((address) => ({ address })) }),
-    listener_filters_timeout: inspectionTimeout,
+    listener_filters_timeout: redirectedInspectionTimeout,
     // a client that shows nothing may have a server that speaks first: a `tcp:` rule for its address decides
     continue_on_listener_filters_timeout: true,
     listener_filters: [

@@ -167,7 +167,7 @@ describeWithMachine('transparent mode', needs, ({ 'envoy-1.40.0': envoy, curl, o
 
   test('opens a server that speaks first by a rule for its address only', async () => {
     const greeting = (address: string): Promise<CommandResult> =>
-      fromClient('bash', '-c', `exec 3<>/dev/tcp/${address}/22 && timeout 5 head -c 14 <&3`);
+      fromClient('bash', '-c', `exec 3<>/dev/tcp/${address}/22 && timeout 8 head -c 14 <&3`);
     expect((await greeting(addresses.otherOrigin)).stdout).toBe('SSH-2.0-origin');
     expect((await greeting(originV4)).stdout).toBe('');
     const record = await gateway.recordOf('the closed one', ({ host, port: to }) => host === originV4 && to === 22);
@@ -234,7 +234,7 @@ describeWithMachine('transparent mode', needs, ({ 'envoy-1.40.0': envoy, curl, o
   test('mixes up none of 60 connections at once', async () => {
     const resolve = `--resolve a.test:443:${originV4} --resolve b.test:443:[${originV6}]`;
     const ask = `${curl} -sS -m 20 --cacert ${gateway.caFile} ${resolve} https://$name.test/many/$name.test/$i`;
-    const script = `for i in $(seq 30); do for name in a b; do (echo "$name $(${ask})") & done; done; wait`;
+    const script = `for i in $(seq 30); do for name in a b; do (echo "$name $(${ask})") & done; [ $((i % 10)) != 0 ] || wait; done; wait`;
     const { stdout, stderr } = await fromClient('bash', '-c', script);
     expect(stderr).toBe('');
     const lines = stdout.trim().split('\n');
@@ -283,7 +283,7 @@ setTimeout(() => {
   const tls = require('tls').connect({ socket, servername: name, rejectUnauthorized: false });
   tls.on('error', () => undefined);
   tls.on('secureConnect', () => { console.log('issuer', JSON.stringify(tls.getPeerCertificate().issuer)); process.exit(); });
-}, 1400);
+}, 2400);
 `;
 
 /** the answer to the first packet is told with the second */
