@@ -18,7 +18,7 @@ const limits = {
     words: 'connections are closed unread: --max-connections is reached',
   },
   memory: {
-    counters: /\.downstream_(?:rq_overload_close|cx_overload_disable_keepalive)$/,
+    counters: /^http\.[^.]+\.downstream_rq_overload_close$/,
     words: 'requests are refused: --max-memory is reached',
   },
   'client-rate': {
@@ -35,7 +35,7 @@ type Limit = keyof typeof limits;
 const limitNames = Object.keys(limits) as readonly Limit[];
 
 /** all of the above, for Envoy to choose by */
-const counterFilter = '(overflow|overload_close|overload_disable_keepalive|rate_limited)$';
+const counterFilter = '(overflow|overload_close|rate_limited)$';
 
 export type LimitWatchParts = {
   readonly clock: Clock;
