@@ -43,14 +43,20 @@ describeWithTools('a limit of the gateway', ['envoy-1.40.0'], ({ 'envoy-1.40.0':
     folder.remove();
   });
 
-  const start = async (limits: Partial<GatewaySpec['limits']>, edit?: (text: string) => string): Promise<void> => {
+  const start = async (
+    limits: Partial<GatewaySpec['limits']>,
+    edit?: (text: string) => string,
+    floodPort = 1,
+  ): Promise<void> => {
     folder = createTempFolder();
     const spec = gatewaySpec(
       {
         listen: parseListenAddress('127.0.0.1:0'),
         dnsServers: [parseListenAddress(`127.0.0.1:${dns.port}`)],
-        policy: policy('intercept', rule('sink.test', 'tcp')),
-        resolve: [parseResolveOverride(`sink.test:${sinkPort}:127.0.0.1`)],
+        policy: policy('intercept', rule('sink.test', 'tcp'), rule('flood.test', 'tcp')),
+        resolve: [`sink.test:${sinkPort}:127.0.0.1`, `flood.test:${floodPort}:127.0.0.1`].map((text) =>
+          parseResolveOverride(text),
+        ),
         allowDestinations: [parseCidrSetting('127.0.0.1', '--allow-destination')],
         limits: { ...gatewaySpec().limits, ...limits },
       },
@@ -123,6 +129,30 @@ describeWithTools('a limit of the gateway', ['envoy-1.40.0'], ({ 'envoy-1.40.0':
     for (const socket of open.splice(0)) socket.destroy();
     await waitFor('requests to be taken', async () => (await tunnel())?.startsWith('HTTP/1.1 200'), 15_000);
   }, 60_000);
+
+  test('what it buffers for a client that does not read: little, and the origin has to wait', async () => {
+    const flood = createServer((socket) => {
+      const write = (): void => {
+        while (socket.write(Buffer.alloc(64 * 1024)));
+      };
+      socket.on('error', () => undefined).on('drain', write);
+      write();
+    });
+    await new Promise<void>((resolve) => flood.listen(0, '127.0.0.1', resolve));
+    await start({}, undefined, (flood.address() as AddressInfo).port);
+    const socket = connect(gateway.port, '127.0.0.1').on('error', () => undefined);
+    open.push(socket);
+    socket.pause().write(connectRequest(`flood.test:${(flood.address() as AddressInfo).port}`));
+    const stat = async (name: string): Promise<number> => {
+      return (await gateway.admin.readStats(`^cluster\\.origin-tcp\\.${name}$`)).get(`cluster.origin-tcp.${name}`) ?? 0;
+    };
+    await waitFor('Envoy to stop reading', async () => (await stat('upstream_flow_control_paused_reading_total')) > 0);
+    // two buffers of 64 KiB, and what one read brings above that; Envoy's default is a MiB each
+    const buffered = await stat('upstream_cx_rx_bytes_buffered');
+    expect(buffered).toBeGreaterThan(0);
+    expect(buffered).toBeLessThan(512 * 1024);
+    flood.close();
+  });
 
   test('the size and number of headers: 431 with words, on the proxy and inside a tunnel', async () => {
     await start({});
