@@ -162,6 +162,21 @@ describeWithTools('an origin that fails', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.
     ]);
   });
 
+  test('is counted by its reason, as often as it is in the records', async () => {
+    const socket = `${gateway.state}/gateway/health.sock`;
+    const args = ['-sS', '--unix-socket', socket, 'http://gateway/metrics'];
+    const { stdout } = await runCommand(curl, args, { env: scrubbedEnvironment(temp.path) });
+    const count = (name: string, labels: string): number =>
+      Number(stdout.split(`\n${name}{${labels}} `)[1]?.split('\n')[0]);
+    const records = gateway.records();
+    for (const code of ['origin-distrusted', 'origin-handshake', 'origin-not-resolved', 'origin-timeout', 'policy']) {
+      const shown = records.filter(({ reason }) => reason?.code === code).length;
+      expect([code, count('leafgate_record_reasons_total', `reason="${code}"`)]).toEqual([code, shown]);
+    }
+    const failed = records.filter(({ decision, outcome }) => decision === 'intercept' && outcome === 'failed').length;
+    expect(count('leafgate_records_total', 'decision="intercept",outcome="failed"')).toBe(failed);
+  });
+
   test('always has a cause that the set knows', () => {
     const causes = gateway.records().flatMap((record) => (record.cause === undefined ? [] : [record.cause]));
     expect(causes.length).toBeGreaterThan(0);

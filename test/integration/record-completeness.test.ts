@@ -92,6 +92,9 @@ describeWithTools('records', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
       await waitFor('the follower to see each', () => followed().length >= answered.length, patienceMs);
       await follower.stop();
       const metrics = (await httpGet(metricsAddress, '/metrics')).body;
+      const okCounts = [...metrics.matchAll(/^leafgate_records_total\{decision="\w+",outcome="ok"\} (\d+)$/gm)];
+      const ok = okCounts.reduce((sum, [, count]) => sum + Number(count), 0);
+      expect(ok).toBe(gateway.records().filter(({ outcome }) => outcome === 'ok').length);
       await gateway.stop();
       const records = gateway.records();
       expectOneOfEach(pathsOf(records), result);
