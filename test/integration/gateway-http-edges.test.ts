@@ -128,14 +128,14 @@ describeWithTools('HTTP at its edges', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envo
     });
   });
 
-  test('an interim answer of the origin does not get in the way of the real one', async () => {
+  test('an interim answer of the origin arrives before the real one', async () => {
     answers.set('/hints', (_, response) => {
       response.writeEarlyHints({ link: '</style.css>; rel=preload' });
       response.end('after the hints');
     });
     const tls = await open('http/1.1', 'http/1.1');
     const answer = await askHttp1(tls, { authority: authorityOf('http/1.1'), path: '/hints' });
-    expect(answer).toMatchObject({ status: 200, body: 'after the hints' });
+    expect(answer).toMatchObject({ status: 200, body: 'after the hints', informational: [103] });
   });
 
   test('HTTP/1.0 inside TLS is answered in HTTP/1.0, and closed', async () => {
