@@ -73,9 +73,20 @@ export async function enforcePolicy(parts: GatewayPolicyParts): Promise<void> {
     ...parts,
     apply: (file) => {
       warnOfActors(file, parts);
+      compareOrigins(file, parts);
       return apply(file);
     },
   });
+}
+
+const otherOrigins =
+  'another list of `origins` needs a restart: the earlier one is in force, the rules are the new ones';
+
+/** which client certificate an origin sees stands in what Envoy reads at its start; the files themselves are followed */
+function compareOrigins({ origins }: PolicyFile, { spec, live, log }: GatewayPolicyParts): void {
+  const isSame = JSON.stringify(origins) === JSON.stringify(spec.originCredentials);
+  if (!isSame && !live.reasons().includes(otherOrigins)) log.error(otherOrigins);
+  live.trouble('origins', isSame ? undefined : otherOrigins);
 }
 
 /** an actor is known by a certificate that was verified: without CAs for clients such a rule never fits */

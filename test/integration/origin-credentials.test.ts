@@ -1,14 +1,12 @@
 // Client certificates for chosen origins, before real TLS origins that ask for one: who sees it, who does not, and what
 // happens when its files change.
 import { writeFileSync } from 'node:fs';
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
-import { createSecureContext, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { reloadCertificates } from '../../src/envoy/reload-certificates.ts';
 import { parseHostPattern } from '../../src/names/host-pattern.ts';
 import type { OriginCredential } from '../../src/settings/gateway-spec.ts';
+import { startAskingOrigin, type AskingOrigin } from '../support/asking-origin.ts';
 import { caPem, issueCredential, makeCurrentCa, type TestCredential } from '../support/credential-workshop.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { askHttp1, askHttp2, openHttp2Over } from '../support/http-in-tunnel.ts';
@@ -52,7 +50,7 @@ describeWithTools('a client certificate for chosen origins', ['envoy-1.40.0'], (
       }),
     );
     origins = await Promise.all(
-      (['TLSv1.2', 'TLSv1.3'] as const).map((version) => startAskingOrigin(certificates, version)),
+      (['TLSv1.2', 'TLSv1.3'] as const).map((version) => startAskingOrigin(certificates, caPem(clientCa), version)),
     );
     gateway = await startWholeGateway({
       envoy,
@@ -145,64 +143,3 @@ describeWithTools('a client certificate for chosen origins', ['envoy-1.40.0'], (
     expect(await ask('a.partners.test', origin)).toMatch(/sees spiffe:\/\/gateway\/renewed$/);
   });
 });
-
-type Presented = { readonly chainPem: string; readonly keyPem: string };
-
-type AskingOrigin = {
-  readonly port: number;
-  readonly version: string;
-  /** another certificate for a host, from the next handshake on */
-  present(host: string, certificate: TestCredential): void;
-  certificateOf(host: string): TestCredential;
-  dropConnections(): void;
-  close(): Promise<void>;
-};
-
-/** Asks for a client certificate, takes any or none, and says what it saw. */
-async function startAskingOrigin(
-  certificates: ReadonlyMap<string, Presented>,
-  version: 'TLSv1.2' | 'TLSv1.3',
-): Promise<AskingOrigin> {
-  const own = new Map(certificates);
-  const open = new Set<Socket>();
-  const server: Http2SecureServer = createSecureServer({
-    ...{ allowHTTP1: true, requestCert: true, rejectUnauthorized: false, ca: caPem(clientCa) },
-    ...{ minVersion: version, maxVersion: version },
-    SNICallback: (name, done) => {
-      const presented = own.get(name);
-      if (presented === undefined) done(new Error(`no host ${name}`));
-      else done(null, createSecureContext({ cert: presented.chainPem, key: presented.keyPem, ca: caPem(clientCa) }));
-    },
-  });
-  server.on('connection', (socket: Socket) => open.add(socket));
-  server.on('request', (request: Http2ServerRequest, response) => {
-    const socket = (request.httpVersion === '2.0' ? request.stream.session?.socket : request.socket) as TLSSocket;
-    const { subjectaltname: names } = socket.getPeerCertificate();
-    const seen = names === undefined ? 'no certificate' : socket.authorized ? names.replace('URI:', '') : 'a stranger';
-    const host = (request.authority || request.headers.host || '').replace(/:\d+$/, '');
-    response.end(`${host} over ${socket.getProtocol() ?? ''} sees ${seen}`);
-  });
-  server.on('sessionError', () => undefined).on('error', () => undefined);
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const dropConnections = (): void => {
-    for (const socket of open) socket.destroy();
-    open.clear();
-  };
-  return {
-    port: (server.address() as AddressInfo).port,
-    version,
-    present: (host, { certificatePem: chainPem, keyPem }) => {
-      own.set(host, { chainPem, keyPem });
-      dropConnections();
-    },
-    certificateOf: (host) => {
-      const { chainPem: certificatePem = '', keyPem = '' } = own.get(host) ?? {};
-      return { certificatePem, keyPem };
-    },
-    dropConnections,
-    close: () => {
-      dropConnections();
-      return new Promise((done) => server.close(() => done()));
-    },
-  };
-}
