@@ -101,7 +101,7 @@ function guardHint({ host }: PolicyQuestion, { decision }: Explanation): readonl
 }
 
 function clientSees({ question, explanation }: ExplanationSubject): readonly string[] {
-  const { decision, mayIntercept } = explanation;
+  const { decision } = explanation;
   const host = hostText(question.host);
   const clear = 'plain HTTP: forwarded, read and shown';
   switch (decision.verdict) {
@@ -123,9 +123,7 @@ function clientSees({ question, explanation }: ExplanationSubject): readonly str
       return [
         `CONNECT, or a request without one: 403 with ${ruleHeader}: ${outcomeName(decision.verdict, decision.rule)}`,
         'a connection that is intercepted already: the same 403 to its next request',
-        mayIntercept.allowed
-          ? 'redirected by the system: the same 403 inside TLS, since other ports or actors may be let through'
-          : 'redirected by the system: a reset, since no port and no actor is let through',
+        'redirected by the system: a reset, since there is nobody to tell before a certificate is shown',
       ];
     default:
       return decision.verdict satisfies never;

@@ -5,7 +5,7 @@ import { dryRunStats, enforcedStats } from '../bootstrap/policy-filter.ts';
 import { chainNames } from '../bootstrap/http-chains.ts';
 import type { AdminClient } from './admin-client.ts';
 
-/** `proxy`: CONNECT, and requests without one; `tunnel`: requests inside a CONNECT or a redirected connection */
+/** `proxy`: CONNECT, a redirected connection, a request without either; `tunnel`: requests inside one */
 export type HitLeg = 'proxy' | 'tunnel';
 
 export type RuleHits = {
