@@ -2,6 +2,7 @@
 // into a label.
 import type { DurationMs } from '../clock.ts';
 import type { MintEvents } from '../mint/mint-events.ts';
+import type { RefusalReason } from '../mint/mint-types.ts';
 import type { SdsEvents, StreamEnd } from '../sds/sds-events.ts';
 import { maxNamesPerStream } from '../sds/sds-settings.ts';
 import type { RemovalReason } from '../sds/stream-events.ts';
@@ -34,9 +35,11 @@ export function mintEvents({ log, metrics, clock }: WatchParts): MintEvents {
   // counted here and handed over when asked for: a labelled counter costs a tenth of a mint
   let minted = 0;
   let hits = 0;
+  const refusals = new Map<RefusalReason, number>();
   metrics.beforeScrape(() => {
     metrics.setTotal('leafgate_leaves_minted_total', minted);
     metrics.setTotal('leafgate_leaf_cache_hits_total', hits);
+    for (const [reason, total] of refusals) metrics.setTotal('leafgate_names_refused_total', total, { reason });
   });
   return {
     minted: ({ name, serialHex }) => {
@@ -48,7 +51,7 @@ export function mintEvents({ log, metrics, clock }: WatchParts): MintEvents {
       log.debug('leaf from the cache', { host: name });
     },
     refused: (asked, reason, rule) => {
-      metrics.count('leafgate_names_refused_total', { reason });
+      refusals.set(reason, (refusals.get(reason) ?? 0) + 1);
       seldom(reason, (leftOut) => log.info('name refused', { host: asked, reason, rule, ...more(leftOut) }));
     },
     unavailable: (reason, error) => {

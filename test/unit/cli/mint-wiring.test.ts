@@ -22,6 +22,7 @@ test('streams, their ends, answers and leaves are in the metrics at every scrape
   sds.answered({ ...answer, outcome: 'minted' });
   sds.answered({ ...answer, outcome: 'cached' });
   mint.cacheHit('a.test');
+  mint.refused('b.test', 'policy', 'default');
   expect(await lines()).toEqual(
     expect.arrayContaining([
       'leafgate_sds_streams{kind="ads"} 1',
@@ -29,6 +30,8 @@ test('streams, their ends, answers and leaves are in the metrics at every scrape
       'leafgate_sds_streams_ended_total{end="peer-left"} 1',
       'leafgate_sds_answers_total{kind="secret"} 2',
       'leafgate_leaf_cache_hits_total 1',
+      'leafgate_names_refused_total{reason="policy"} 1',
+      'leafgate_names_refused_total{reason="wildcard"} 0',
       'leafgate_sds_answer_seconds_count 2',
     ]),
   );
