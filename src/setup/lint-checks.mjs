@@ -7,7 +7,11 @@ export const lintChecks = [
   ['types', 'tsc', ['-p', 'tsconfig.json']],
   ['types of tests', 'tsc', ['-p', '.config/tsconfig.test.json']],
   ['rules and sizes', 'eslint', ['--config', '.config/eslint.config.js', '--max-warnings', '0', 'src', 'test']],
-  ['format', 'prettier', ['--config', '.config/prettier.json', '--check', '--log-level', 'warn', 'src', 'test']],
+  [
+    'format',
+    'prettier',
+    ['--config', '.config/prettier.json', '--check', '--log-level', 'warn', 'src', 'test', '!test/golden/**'],
+  ],
   ['import direction', 'depcruise', ['--config', '.config/dependency-cruiser.cjs', '--output-type', 'err', 'src']],
   ['dead code', 'knip', ['--config', '.config/knip.json']],
   ['floors of versions', 'vitest', ['run', ...vitest, 'test/unit/setup/version-floors.test.ts']],

@@ -9,9 +9,12 @@ import { gatewaySpec } from '../support/gateway-spec.ts';
 import { runCommand } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
+import { wholeSpec } from '../support/whole-spec.ts';
 import { policy, rule } from '../unit/policy/policy-fixtures.ts';
 
 const ranges = (...texts: readonly string[]) => texts.map((text) => parseCidrSetting(text, '--x'));
+
+const ownAddresses = () => ['192.0.2.7:1', '[2001:db8::7]:1'].map((text) => parseListenAddress(text).address);
 
 const manyRules = Array.from({ length: 2000 }, (_, index) => rule(`h${index}.test`, index % 2 ? 'deny' : 'relay'));
 
@@ -79,9 +82,26 @@ describeWithTools('envoy --mode validate', ['envoy-1.40.0'], ({ 'envoy-1.40.0': 
       },
     ],
     ['2,000 rules', { policy: policy('intercept', ...manyRules) }],
+    ['dry-run rules', { dryRun: policy('deny', rule('*.test', 'relay', { ports: [443], actors: ['spiffe://a'] })) }],
+    [
+      'limits for each client',
+      { limits: { maxConnections: 1, maxHeapBytes: 2 ** 26, clientRate: { perSecond: 1, burst: 1 } } },
+    ],
+    [
+      'TLS and limits for each client',
+      {
+        front: { listen: undefined, certificateDir: '/nowhere', clientCaFile: '/nowhere/clients.pem' },
+        limits: { maxConnections: 8000, maxHeapBytes: 2 ** 30, clientRate: { perSecond: 50, burst: 100 } },
+      },
+    ],
+    ['overrides for any name', { resolve: [parseResolveOverride('*:443:192.0.2.1')] }],
+    ['addresses of its own', { listen: parseListenAddress('0.0.0.0:3128'), ownAddresses: ownAddresses() }],
+    ['client certificates for origins', { originCredentials: wholeSpec().originCredentials }],
+    ['everything on', wholeSpec()],
   ])('takes a configuration with %s', async (name, changes) => {
     // a folder whose name YAML could take for something else
-    const bootstrap = writeGatewayFiles(gatewaySpec(changes, folder.file(`it's: #${name}, ü`)));
+    const { paths, selfCheck } = gatewaySpec({}, folder.file(`it's: #${name}, ü`));
+    const bootstrap = writeGatewayFiles(gatewaySpec({ ...changes, paths, selfCheck }));
     const result = await runCommand(envoy, ['--mode', 'validate', '--config-path', bootstrap, '--log-level', 'error'], {
       env: scrubbedEnvironment(folder.path),
     });
