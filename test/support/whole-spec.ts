@@ -41,6 +41,10 @@ export function wholeSpec(folder?: string): GatewaySpec {
         certificateDir: at('front'),
         clientCaFile: at('clients.pem'),
       },
+      transparent: {
+        addresses: ['0.0.0.0:1', '[::]:1'].map((text) => parseListenAddress(text).address),
+        port: 15_001,
+      },
       originCredentials: [
         {
           name: 'partner',
