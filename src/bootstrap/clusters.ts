@@ -4,7 +4,7 @@
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { DnsCaches } from './dns-cache.ts';
 import { extension, type JsonObject } from './json.ts';
-import { bufferBytes, openCircuitBreakers, originConnectTimeout, responseHeaderLimits } from './limits.ts';
+import { bufferBytes, openCircuitBreakers, originConnectTimeout, originHttpLimits } from './limits.ts';
 import { credentialSockets } from './origin-credentials.ts';
 import { originRootsReference } from './origin-roots.ts';
 import { upstreamTls } from './upstream-tls.ts';
@@ -139,7 +139,7 @@ function originTls(roots: JsonObject): JsonObject {
 function httpOptions(protocol: JsonObject, more: JsonObject = {}): JsonObject {
   const options = {
     '@type': `type.googleapis.com/${httpOptionsType}`,
-    common_http_protocol_options: responseHeaderLimits,
+    common_http_protocol_options: originHttpLimits,
     ...protocol,
     ...more,
   };

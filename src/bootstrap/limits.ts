@@ -34,10 +34,15 @@ export const requestHeadersTimeout = '15s';
 /** browsers send up to 64 KiB of cookies to one host; Envoy's default is 60 */
 export const maxRequestHeadersKb = 96;
 export const maxHeaderCount = 200;
-/** the same for what origins answer; by default a response with 101 headers is a 502 (measured) */
-export const responseHeaderLimits: JsonObject = {
+/**
+ * Of connections to origins. By default a response with 101 headers is a 502 (measured), and a connection that nobody uses is
+ * kept for an hour: a descriptor for each host that was ever asked for, and by then mostly dead on the other side. Common
+ * servers keep theirs for 60 s or more.
+ */
+export const originHttpLimits: JsonObject = {
   max_headers_count: maxHeaderCount,
   max_response_headers_kb: maxRequestHeadersKb,
+  idle_timeout: '55s',
 };
 
 export const http2Limits = {

@@ -72,6 +72,22 @@ describe.each([
     expect(users.length).toBeGreaterThan(0);
   });
 
+  it('bounds what origins answer with, and how long a connection to one is kept for nothing', () => {
+    const type = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+    const origins = (at(bootstrap, 'static_resources', 'clusters') as { name: string }[]).filter(({ name }) => {
+      return name.startsWith('origin-') && !name.startsWith('origin-tcp');
+    });
+    expect(origins.length).toBeGreaterThan(3);
+    for (const cluster of origins) {
+      expect(
+        at(cluster, 'typed_extension_protocol_options', type, 'common_http_protocol_options'),
+        cluster.name,
+      ).toEqual({
+        ...{ max_headers_count: 200, max_response_headers_kb: 96, idle_timeout: '55s' },
+      });
+    }
+  });
+
   it('uses ADS for leaves only, and never in a cluster, where it would crash Envoy at start', () => {
     const users = objectsIn(bootstrap).filter(({ value }) => 'ads' in value);
     expect(users.map(({ path }) => path)).toEqual([
