@@ -1,5 +1,6 @@
 // `leafgate up --policy FILE`: what the file says decides, a changed file decides within a second, and nothing that is open
 // or minted is lost by it.
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { mkdirSync, renameSync, symlinkSync, writeFileSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -206,5 +207,41 @@ describeWithTools('a gateway with a policy file', ['envoy-1.40.0'], ({ 'envoy-1.
     );
     const json = JSON.parse(await command('hits', '--json')) as { rules: readonly object[] };
     expect(json.rules).toContainEqual({ outcome: 'intercept:hit', proxy: 1, tunnel: 3, inForce: true });
+  });
+});
+
+describeWithTools('rules from flags', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': envoy, curl }) => {
+  test('decide in a gateway of `run`: what is allowed is let through, and the rest is refused', async () => {
+    const temp = createTempFolder();
+    const origin = createHttpServer((_, response) => response.end('hello'));
+    await new Promise<void>((done) => origin.listen(0, '127.0.0.1', done));
+    const { port } = origin.address() as AddressInfo;
+    try {
+      const flags = ['--allow', 'a.test', '--deny', 'a.test:81', '--allow-destination', '127.0.0.1/32'];
+      const resolve = ['--resolve', `a.test:${port}:127.0.0.1`];
+      const urls = [`http://a.test:${port}/`, 'http://a.test:81/', 'http://b.test/'];
+      const show = ['-sS', '-o', '/dev/null', '-w', '%{http_code} %header{x-leafgate-rule}\n'];
+      const args = [
+        'run',
+        '--state',
+        temp.file('state'),
+        ...flags,
+        ...resolve,
+        '--',
+        curl,
+        ...show,
+        ...urls.join(' -o /dev/null ').split(' '),
+      ];
+      const { stdout } = await runLeafgate(args, { envoy, temp });
+      expect(
+        stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.trim()),
+      ).toEqual(['200', '403 deny:a.test:81', '403 deny:default']);
+    } finally {
+      origin.close();
+      temp.remove();
+    }
   });
 });

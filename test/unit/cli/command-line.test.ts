@@ -47,6 +47,10 @@ describe('a wrong call gets one line that says what is wrong and what to do', ()
       {},
       /--allow-host/,
     ],
+    [['up', '--policy', '/nowhere/p.yaml'], {}, /the policy file \/nowhere\/p\.yaml cannot be read: no such file/],
+    [['up', '--policy', 'p.yaml', '--deny', 'a.test'], {}, /--policy and --deny exclude each other/],
+    [['up', '--allow', '*'], {}, /--allow is "\*", which is not a host name/],
+    [['run', '--tcp', 'a.test:0', '--', 'true'], {}, /--tcp is "a\.test:0"/],
     [['up', '--state', ''], {}, /--state is empty/],
     [['pool'], {}, /no command was given; see `leafgate pool --help`/],
   ])('leafgate %j', async (args, env, expected) => {
