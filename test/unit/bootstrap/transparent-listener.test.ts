@@ -102,6 +102,15 @@ describe('the CONNECT that it becomes', () => {
       expect(JSON.stringify(value)).toContain('FILTER_STATE(leafgate.redirected_client:PLAIN)');
   });
 
+  it('is counted by the client’s own network, not by where it comes from', () => {
+    const limits = { ...spec.limits, clientRate: { perSecond: 10, burst: 20 } };
+    const limited = at(bootstrapDocument({ ...spec, limits }), 'static_resources', 'listeners');
+    const actionsOf = (listener: string): string => JSON.stringify(valuesOf(at(limited, listener), 'rate_limits'));
+    expect(actionsOf('redirected')).toContain('leafgate.redirected_network');
+    expect(actionsOf('redirected')).not.toContain('masked_remote_address\":{');
+    expect(actionsOf('transparent')).toContain('masked_remote_address');
+  });
+
   it('can come from nowhere else: its listener is inside Envoy', () => {
     expect(at(listeners, 'redirected', 'internal_listener')).toEqual({});
     expect(at(listeners, 'redirected', 'address')).toBeUndefined();
