@@ -18,7 +18,7 @@ export const frameFlag = { endStream: 1, ack: 1, endHeaders: 4 } as const;
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const frameHeadBytes = 9;
 
-export type RawFrame = {
+type RawFrame = {
   readonly type: number;
   readonly flags: number;
   readonly stream: number;

@@ -81,7 +81,7 @@ export const makeGoodServer: MakeServer = (parts) => {
         end: () => core.closeStream(stream, 'peer-done'),
       });
       return {
-        send: (message) => stream.receive(message),
+        send: (message) => void stream.receive(message),
         take: () => sent.splice(0, sent.length),
         hangUp: () => core.closeStream(stream, 'peer-left'),
       };
