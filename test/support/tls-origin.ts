@@ -37,6 +37,8 @@ export async function startTlsOrigin(options: TlsOriginOptions): Promise<TlsOrig
   const open = new Set<Socket>();
   const keyPair = ({ chainPem, keyPem }: ServerCertificate) => ({ cert: chainPem, key: keyPem });
   const server = createServer({ ...keyPair(certificate), ...(maxVersion === undefined ? {} : { maxVersion }) });
+  // after Node's 5 s a kept connection may end in the very moment in which a gateway uses it again
+  server.keepAliveTimeout = 120_000;
   server.on('connection', (socket: Socket) => {
     seen.connections += 1;
     open.add(socket);
