@@ -1,5 +1,5 @@
 // Puts a changed policy in force in a running gateway: Envoy's file is written, and the policy counts once Envoy is seen to
-// hold it, since Envoy answers a file that it cannot use with a counter and nothing else.
+// hold it: a file that Envoy cannot use shows in its counters alone, and in a line of its own log where warnings are on.
 import { join } from 'node:path';
 import { seconds, type Timer } from '../clock.ts';
 import { policyDocument, policyFilterName } from '../bootstrap/policy-filter.ts';
