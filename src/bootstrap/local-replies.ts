@@ -16,6 +16,7 @@ export const namesRuleName = 'name-mismatch';
 export const ownAddressRuleName = 'gateway-itself';
 export const guardedAddressRuleName = 'guarded-address';
 export const addressFormRuleName = 'address-form';
+export const targetFormRuleName = 'target-form';
 
 /** The rule's name comes from the details: RBAC's metadata is not yet set when a refusal's reply is built (measured). */
 const refusingRule = String.raw`%CEL(re.extract(response.code_details, 'matched_policy.(.*).$', '\\1'))%`;
@@ -58,7 +59,7 @@ export const localReplies: JsonObject = {
   mappers: [
     ...originCauseSigns.filter(({ details }) => details !== undefined).map(originReply),
     reply(gatewayErrorWords.destination, detailsContain('address_denied'), { status: 403 }),
-    ...[ownAddressRuleName, guardedAddressRuleName, addressFormRuleName].map((rule) => {
+    ...[ownAddressRuleName, guardedAddressRuleName, addressFormRuleName, targetFormRuleName].map((rule) => {
       return reply(gatewayErrorWords.destination, detailsContain(`[${rule}]`), { status: 403 });
     }),
     reply(gatewayErrorWords.names, detailsContain(`[${namesRuleName}]`), { status: 403 }),

@@ -40,7 +40,6 @@ export function followPolicy({ loaded, live, apply, clock, log, metrics, closers
   const { followed } = loaded;
   if (followed === undefined) return;
   const { path } = followed;
-  let { origins } = loaded.file;
   const follower = followPolicyFile({
     ...followed,
     clock,
@@ -48,10 +47,6 @@ export function followPolicy({ loaded, live, apply, clock, log, metrics, closers
       policyTaken: (file) => {
         metrics.count('leafgate_policy_reloads_total', { taken: 'yes' });
         log.info('policy taken', { path });
-        if (JSON.stringify(file.origins) !== JSON.stringify(origins)) {
-          log.warn('the origins of the policy changed: their certificates are used after a restart', { path });
-        }
-        ({ origins } = file);
         live.trouble('file', undefined);
         void apply(file).catch((thrown: unknown) => {
           log.error('a policy could not be put in force', { path, detail: LeafgateError.from(thrown).message });

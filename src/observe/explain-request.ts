@@ -19,6 +19,7 @@ const destinationRules: { readonly [rule: string]: string } = {
   'gateway-itself': 'the target is the gateway itself, which would ask itself without end',
   'guarded-address': onlyClosedAddresses,
   'address-form': 'the host is a number and no address: write IPv4 as four decimal numbers without leading zeros',
+  'target-form': 'the target is no host with a port from 1 to 65535',
 };
 
 /** undefined when nothing went wrong that Envoy knows of: an origin's own 503 is an answer */

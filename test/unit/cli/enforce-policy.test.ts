@@ -150,7 +150,7 @@ test('what the gateway itself needs is minted whatever a policy says', () => {
 test('changed origins wait for a restart, and it is said', async () => {
   const origins = 'origins: [{name: a, hosts: [a.test], certificate: c, key: k}]';
   writeFileSync(policyPath(), `default: deny\n${origins}`);
-  await passUntil('the word', () => lines.includes('after a restart'));
+  await passUntil('the word', () => /another list of `origins` needs a restart/.test(lines));
 });
 
 test('rules for actors are worth a warning where nobody’s certificate is asked for', async () => {
