@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import { systemCode } from '../system-error.ts';
 
 export type LockHolder = { readonly pid: number; readonly startedAt: string; readonly token: string };
 
@@ -58,7 +59,7 @@ function linkedAt(draft: string, path: string): boolean {
     linkSync(draft, path);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (systemCode(error) === 'EEXIST') return false;
     throw error;
   }
 }
@@ -72,7 +73,7 @@ function moveAside(path: string, judged: LockHolder | undefined, self: LockHolde
   try {
     renameSync(path, aside);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
+    if (systemCode(error) === 'ENOENT') return;
     throw error;
   }
   if (readHolder(aside)?.token !== judged?.token) linkedAt(aside, path);
@@ -117,7 +118,7 @@ function isAlive(holder: LockHolder): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
-    if (codeOf(error) === 'ESRCH') return false;
+    if (systemCode(error) === 'ESRCH') return false;
   }
   const startedAt = processStart(holder.pid);
   return startedAt === undefined || startedAt === holder.startedAt;
@@ -137,10 +138,6 @@ function removeFile(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (systemCode(error) !== 'ENOENT') throw error;
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

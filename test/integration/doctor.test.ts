@@ -1,5 +1,7 @@
 // `leafgate doctor` on a real Envoy: through a gateway of its own, and with a running one in which something is broken.
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -50,6 +52,16 @@ describeWithTools('leafgate doctor', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy 
     for (const id of ['gateway', 'sds-socket', 'envoy-admin', 'trust-files', 'handshake', 'pool', 'envoy']) {
       expect([id, stateOf(seen, id)]).toEqual([id, 'ok']);
     }
+  });
+
+  test('opens no listener of the options for that handshake, so that none of them can spoil it', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const listeners = ['--transparent', String(port), '--metrics', `127.0.0.1:${port}`, '--allow-from', '127.0.0.0/8'];
+    const seen = await diagnose(temp.file('listeners'), '--listen', '127.0.0.1:0', ...listeners);
+    taken.close();
+    expect([seen.words, stateOf(seen, 'handshake')]).toEqual([[], 'ok']);
   });
 
   test('tries a handshake through a gateway of its own where none runs, and leaves nothing behind', async () => {

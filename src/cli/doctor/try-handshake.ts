@@ -21,7 +21,7 @@ import { createTrustFile } from '../../transport/trust-file.ts';
 import { createTrustRegistry } from '../../transport/trust-registry.ts';
 import { encodeCertificatesPem } from '../../x509/pem.ts';
 import type { Io } from '../command-context.ts';
-import { makeGatewayFolder } from '../gateway-folder.ts';
+import { makeGatewayFolder, type GatewayFolder } from '../gateway-folder.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import { withGateway } from '../gateway-session.ts';
 import { runFolderPrefix } from '../run-folders.ts';
@@ -63,10 +63,10 @@ export async function tryThroughTemporary({ io, options, poolFile }: TemporaryPa
   const through = 'a gateway of its own';
   const dir = mkdtempSync(join(tmpdir(), `${runFolderPrefix}${process.pid}-`));
   try {
+    const folder = makeGatewayFolder(dir);
     const parts = {
-      options: bareOptions(options),
-      ...{ io, poolFile: poolFile ?? (await makePool(join(dir, 'pool.json'), io.clock)) },
-      folder: makeGatewayFolder(dir),
+      options: bareOptions(options, folder),
+      ...{ io, folder, poolFile: poolFile ?? (await makePool(join(dir, 'pool.json'), io.clock)) },
       log: createLog({ level: 'error', json: true, destination: { write: () => undefined } }),
       drainMs: millis(0),
       interrupted: new Promise<never>(() => undefined),
@@ -84,10 +84,12 @@ export async function tryThroughTemporary({ io, options, poolFile }: TemporaryPa
   }
 }
 
-function bareOptions(options: GatewayOptions): GatewayOptions {
+function bareOptions(options: GatewayOptions, { healthSocket }: GatewayFolder): GatewayOptions {
   const policy = { kind: 'rules', policy: policyAllowingAny(), source: 'built in' } as const;
   const listen = parseListenAddress('127.0.0.1:0');
-  return { ...options, listen, policy, allowFrom: [], front: undefined, originCaFiles: [] };
+  const metrics = { kind: 'unix', path: healthSocket } as const;
+  const none = { front: undefined, transparentPort: undefined, allowFrom: [], originCaFiles: [] };
+  return { ...options, ...none, listen, policy, metrics };
 }
 
 async function makePool(file: string, clock: Clock): Promise<string> {
