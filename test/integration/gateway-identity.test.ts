@@ -148,12 +148,16 @@ describeWithTools('identity', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
       const expected = visits.map((one) => JSON.stringify(expectedRecord(one, upstreamOf(one.host))));
       const recorded = (): readonly string[] => {
         const records = gateway.records().slice(before);
-        return records
-          .filter(({ actor, client }) => actor !== undefined && !cut.has(client))
-          .map((record) => JSON.stringify(shownRecord(record)));
+        return records.filter(({ actor }) => actor !== undefined).map((record) => JSON.stringify(shownRecord(record)));
       };
-      await waitFor('a record of every visit', () => recorded().length >= expected.length, 30_000);
-      expect(recorded().toSorted()).toEqual(expected.toSorted());
+      const missing = (): readonly string[] => differenceOf(expected, recorded()).missing;
+      // what is missing says more than how many
+      await waitFor('a record of every visit', () => missing().length === 0, 30_000).catch(() => undefined);
+      expect(missing()).toEqual([]);
+      // the system gives a port again within the minute, so that a cut visit and a whole one may share theirs
+      const isOfCut = (one: string): boolean => cut.has((JSON.parse(one) as { client: string }).client);
+      const { unexpected } = differenceOf(expected, recorded());
+      expect(unexpected.filter((one) => !isOfCut(one))).toEqual([]);
       const ids = gateway
         .records()
         .slice(before)
@@ -167,6 +171,17 @@ describeWithTools('identity', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
     return `127.0.0.1:${origins[hosts.indexOf(host)]?.port ?? 0}`;
   }
 });
+
+function differenceOf(expected: readonly string[], recorded: readonly string[]) {
+  const left = new Map<string, number>();
+  for (const one of recorded) left.set(one, (left.get(one) ?? 0) + 1);
+  const missing = expected.filter((one) => {
+    const count = left.get(one) ?? 0;
+    left.set(one, count - 1);
+    return count < 1;
+  });
+  return { missing, unexpected: [...left].flatMap(([one, count]) => (count > 0 ? [one] : [])) };
+}
 
 function isDenied({ host, actor }: { readonly host: string; readonly actor: string | undefined }): boolean {
   return host === privateHost && actor !== undefined && !mayUsePrivateHost(actor);
