@@ -8,10 +8,20 @@ export const bootstrapProblems = problemTable({
     what: 'the file cannot be read: {detail}',
     remedy: 'give the bootstrap that Envoy is started with, YAML or JSON',
   },
+  'bootstrap-none': {
+    severity: 'fault',
+    what: 'this is no Envoy bootstrap: it has neither static_resources nor dynamic_resources',
+    remedy: 'give the bootstrap that Envoy is started with (a policy file is checked by `leafgate policy check`)',
+  },
   'selector-missing': {
-    severity: 'warning',
-    what: 'nothing in it asks for a certificate on demand',
+    severity: 'fault',
+    what: 'it has no on-demand certificate selector',
     remedy: 'add the selector envoy.tls.certificate_selectors.on_demand_secret, as docs/envoy.md shows',
+  },
+  'selector-elsewhere': {
+    severity: 'warning',
+    what: 'it has no on-demand certificate selector; listeners that come by LDS are not seen here',
+    remedy: 'put those listeners into static_resources of a copy, and have that checked',
   },
   'selector-field-unknown': {
     severity: 'fault',

@@ -8,7 +8,10 @@ import { at, canonical, durationMs, findMaps, isOn, mapAt, mapsAt, textAt } from
 const selectorFields = new Set(['@type', 'config_source', 'certificate_mapper', 'prefetch_secret_names']);
 
 export function selectorRules({ selectors, root }: BootstrapView): readonly Problem[] {
-  if (selectors.length === 0) return [problemAt(root, 'selector-missing')];
+  if (selectors.length === 0) {
+    const isElsewhere = at(root, 'dynamic_resources', 'lds_config') !== undefined;
+    return [problemAt(root, isElsewhere ? 'selector-elsewhere' : 'selector-missing')];
+  }
   return [...selectors.flatMap(selectorProblems), ...differingSources(selectors)];
 }
 

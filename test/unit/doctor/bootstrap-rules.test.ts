@@ -74,6 +74,14 @@ const together =
 /** what is done to a good bootstrap, and the problem that names it */
 const cases: readonly (readonly [string, Change, string])[] = [
   ['no selector', drop([...tls, 'common_tls_context', 'custom_tls_certificate_selector']), 'selector-missing'],
+  [
+    'no selector, and listeners from elsewhere',
+    together(
+      drop([...tls, 'common_tls_context', 'custom_tls_certificate_selector']),
+      set(['dynamic_resources', 'lds_config'], { ads: {}, resource_api_version: 'V3' }),
+    ),
+    'selector-elsewhere',
+  ],
   ['a field of another version', set([...selector, 'max_secrets'], 5), 'selector-field-unknown'],
   [
     'no default name',
@@ -157,6 +165,26 @@ describe('a bootstrap of somebody’s own', () => {
     expect(problemsIn('node: {id: a}\nadmin: {address: [}\n')).toMatchObject([{ id: 'bootstrap-unreadable', line: 2 }]);
   });
 
+  test('that is none is told so, and nothing that is not there is called good', () => {
+    for (const text of ['default: deny\n', 'admin: {address: {socket_address: {address: 127.0.0.1, port_value: 0}}}']) {
+      const reports = runChecks(bootstrapChecks, { ...rest, reading: readBootstrapTree(text) });
+      expect(problemsIn(text).map(({ id, severity }) => ({ id, severity }))).toEqual([
+        { id: 'bootstrap-none', severity: 'fault' },
+      ]);
+      expect(reports.filter(({ result }) => result.kind === 'ok').map(({ id }) => id)).toEqual(['validation']);
+    }
+  });
+
+  test('in which there is nothing to examine gets no ok for what is not there', () => {
+    const reports = runChecks(bootstrapChecks, { ...rest, reading: readBootstrapTree('static_resources: {}\n') });
+    const states = Object.fromEntries(reports.map(({ id, result }) => [id, result.kind]));
+    expect(states).toEqual({
+      ...{ form: 'ok', selectors: 'found', ads: 'skipped', streams: 'skipped', 'sds-cluster': 'skipped' },
+      ...{ handshakes: 'skipped', unread: 'skipped', origins: 'skipped', admin: 'skipped', 'sds-server': 'skipped' },
+      validation: 'ok',
+    });
+  });
+
   test('whose SDS server does not answer, and what Envoy says of it, are told', () => {
     const server = { cluster: 'sds', path: '/x.sock', silentBecause: 'nobody listens there' };
     const told = (facts: Partial<BootstrapFacts>): readonly string[] =>
@@ -170,7 +198,13 @@ describe('a bootstrap of somebody’s own', () => {
   });
 
   test('has a case above for every problem that can be found in it', () => {
-    const apart = ['bootstrap-unreadable', 'sds-server-silent', 'validation-crashed', 'validation-refused'];
+    const apart = [
+      'bootstrap-none',
+      'bootstrap-unreadable',
+      'sds-server-silent',
+      'validation-crashed',
+      'validation-refused',
+    ];
     expect(new Set([...cases.map(([, , id]) => id), ...apart])).toEqual(new Set(Object.keys(bootstrapProblemSpecs)));
   });
 
