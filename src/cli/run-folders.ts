@@ -7,12 +7,19 @@ import { processStart } from './state-lock.ts';
 /** followed by the process id */
 export const runFolderPrefix = 'leafgate-run-';
 
-/** Removes what processes that were killed have left. */
-export function sweepRunFolders(): void {
-  for (const name of readdirSync(tmpdir())) {
+/** Removes what processes that were killed have left in `parent`, as far as the system lets us: it may be another user's. */
+export function sweepRunFolders(parent = tmpdir(), remove: (path: string) => void = removeFolder): void {
+  for (const name of readdirSync(parent)) {
     const pid = new RegExp(`^${runFolderPrefix}(\\d+)-`).exec(name)?.[1];
     if (pid === undefined || processStart(Number(pid)) !== undefined) continue;
-    // somebody else's stays: the system says no
-    rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    try {
+      remove(join(parent, name));
+    } catch {
+      // it is in nobody's way
+    }
   }
+}
+
+function removeFolder(path: string): void {
+  rmSync(path, { recursive: true, force: true });
 }

@@ -8,7 +8,8 @@ import { reasonSpec, type ReasonCode, type RecordOutcome } from './reason-table.
 /** the name that an RBAC refusal gives in details or termination: a rule, or `name-mismatch` */
 export function refusingRule(line: AccessLogLine): string | undefined {
   const details = `${line.text.details ?? ''} ${line.text.termination ?? ''}`;
-  return /rbac_access_denied_matched_policy\[([^\]]*)\]/.exec(details)?.[1];
+  // the name may hold brackets itself: `deny:[2001:db8::1]:443`
+  return /rbac_access_denied_matched_policy\[(\S*)\](?=\s|$)/.exec(details)?.[1];
 }
 
 const namesRule = 'name-mismatch';

@@ -188,6 +188,13 @@ describe('explainRequest', () => {
     expect(outcomeOf(reason)).toBe('refused');
   });
 
+  test('a rule whose name holds brackets is named whole', () => {
+    const details = 'rbac_access_denied_matched_policy[deny:[2001:db8::1]:443]';
+    expect(explainRequest(parsed(intercepted({ status: 403, details })))?.words).toBe(
+      'refused by rule [2001:db8::1]:443',
+    );
+  });
+
   test('names that differ are shown, each with where it came from', () => {
     const details = 'rbac_access_denied_matched_policy[name-mismatch]';
     const reason = explainRequest(parsed(intercepted({ status: 403, details, authority: 'other.test' })));
