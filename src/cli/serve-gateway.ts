@@ -12,6 +12,7 @@ import type { Gateway } from './gateway.ts';
 import { makeGatewayFolder } from './gateway-folder.ts';
 import { readGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { withGateway } from './gateway-session.ts';
+import { ownCommand } from './own-command.ts';
 import { signalHeard } from './stop-signals.ts';
 import { readVersion } from './read-version.ts';
 import { removeGatewayNote, writeGatewayNote } from './running-gateway-file.ts';
@@ -95,9 +96,8 @@ async function forced(second: Promise<NodeJS.Signals>, context: CommandContext):
 
 /** how this person calls leafgate for the gateway of this state folder */
 function commandFor({ folder }: StateFolder, { io }: CommandContext): string {
-  const name = io.env['npm_lifecycle_event'] === undefined ? 'leafgate' : 'npm run -s leafgate --';
   const isDefault = folder === stateFolderPath(undefined, io.env);
-  return `${name} run${isDefault ? '' : ` --state ${folder}`} --`;
+  return `${ownCommand()} run${isDefault ? '' : ` --state ${folder}`} --`;
 }
 
 function readyFacts(

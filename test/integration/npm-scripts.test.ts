@@ -1,8 +1,9 @@
 // The commands of the README as npm runs them: npm signals only its own child, and nothing may be left behind by that.
+import { existsSync, realpathSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { environment, processesOf } from '../support/gateway-under-test.ts';
-import { startProcess } from '../support/run-command.ts';
+import { runCommand, startProcess } from '../support/run-command.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -17,6 +18,11 @@ describeWithTools('npm', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
 
   const npm = (...args: readonly string[]) =>
     startProcess('npm', args, { env: environment({ envoy, temp }), cwd: root });
+  const fromElsewhere = (...args: readonly string[]) =>
+    runCommand('npm', ['--prefix', root, 'run', '-s', 'leafgate', '--', ...args], {
+      env: { ...environment({ envoy, temp }), npm_config_registry: 'https://registry.invalid/' },
+      cwd: temp.path,
+    });
 
   test('start ends the gateway with it, and names a command that works in a checkout', async () => {
     const state = temp.file('state');
@@ -26,6 +32,14 @@ describeWithTools('npm', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
     child.signal('SIGTERM');
     await child.exited;
     await waitFor('everything to have ended', () => processesOf(state).length === 0);
+  });
+
+  test('run leafgate leaves a command its folder, its PATH and its variables, as if npm were not there', async () => {
+    const script = 'pwd; echo "$PATH"; env | grep -E "^(npm_|NODE=|INIT_CWD=)" | grep -v cafile';
+    const { stdout } = await fromElsewhere('run', '--state', 'state-elsewhere', '--', 'sh', '-c', script);
+    const { PATH = '' } = environment({ envoy, temp });
+    expect(stdout).toBe(`${realpathSync(temp.path)}\n${PATH}\nnpm_config_registry=https://registry.invalid/\n`);
+    expect(existsSync(temp.file('state-elsewhere'))).toBe(true);
   });
 
   test('run leafgate passes on arguments and the exit code', async () => {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 
 type Counts = { passed: number; failed: number; skipped: number; skippedTests: readonly string[] };
+type Environment = { readonly [name: string]: string };
 type Scripts = {
   arePackagesInstalled(root: string): boolean;
   findFittingNode(root: string, own: { version: string; path: string }): string | undefined;
@@ -11,11 +12,12 @@ type Scripts = {
   addCounts(all: readonly Counts[]): Counts;
   closingLine(counts: Counts): string;
   isSuccess(counts: Counts, areSkipsForbidden: boolean): boolean;
+  callerPlace(env: Environment, root: string, folder: string): { folder: string; env: Environment };
   lintChecks: readonly (readonly [string, string, readonly string[]])[];
 };
 
 async function load(): Promise<Scripts> {
-  const names = ['locked-packages', 'brought-node', 'test-counts', 'lint-checks'];
+  const names = ['locked-packages', 'brought-node', 'test-counts', 'lint-checks', 'caller-place'];
   const modules: object[] = await Promise.all(
     names.map((name) => import(new URL(`../../../src/setup/${name}.mjs`, import.meta.url).href) as Promise<object>),
   );
@@ -77,6 +79,37 @@ describe('the set-up scripts', () => {
     });
   });
 
+  describe('take back what npm changed for its script', () => {
+    const own = { PATH: '/home/a/node_modules/.bin:/usr/bin:/bin', HOME: '/home/a', npm_config_registry: 'https://r/' };
+    const addedByNpm = (): Environment => ({
+      npm_package_json: folder.file('package.json'),
+      ...{ npm_package_name: 'leafgate', npm_lifecycle_event: 'leafgate', npm_command: 'run', npm_execpath: '/npm' },
+      ...{ npm_config_loglevel: 'silent', npm_config_local_prefix: '/clone', npm_config_cache: '/c', NODE: '/n' },
+      ...{ INIT_CWD: '/home/a/work', COLOR: '0' },
+      PATH: `${folder.path}/node_modules/.bin:/node_modules/.bin:/npm/lib/node-gyp-bin:${own.PATH}`,
+    });
+    beforeEach(() => writeFileSync(folder.file('package.json'), '{}'));
+
+    test('so that folder, PATH and variables are those of the caller', () => {
+      const place = scripts.callerPlace({ ...own, ...addedByNpm() }, folder.path, folder.path);
+      expect(place).toEqual({ folder: '/home/a/work', env: own });
+    });
+
+    test('and what our own .npmrc makes npm set is nothing of the caller', () => {
+      const settings = readFileSync(new URL('../../../.npmrc', import.meta.url), 'utf8').matchAll(/^([\w-]+)=/gm);
+      const ours = [...settings].map(([, name = '']) => [`npm_config_${name.replaceAll('-', '_')}`, 'x']);
+      expect(ours.length).toBeGreaterThan(0);
+      const env = { ...own, ...addedByNpm(), ...(Object.fromEntries(ours) as Environment) };
+      expect(scripts.callerPlace(env, folder.path, folder.path).env).toEqual(own);
+    });
+
+    test('and leave everything where another package called npm, or nobody did', () => {
+      const others = { ...own, ...addedByNpm(), npm_package_json: '/elsewhere/package.json' };
+      expect(scripts.callerPlace(others, folder.path, '/here')).toEqual({ folder: '/here', env: others });
+      expect(scripts.callerPlace(own, folder.path, '/here')).toEqual({ folder: '/here', env: own });
+    });
+  });
+
   describe('count the tests', () => {
     const result = (status: string, name = 'a test'): object => ({ status, fullName: name });
     const report = (files: readonly { status: string; assertionResults: readonly object[] }[]): string => {
@@ -124,7 +157,16 @@ describe('the set-up scripts', () => {
   });
 
   test('need nothing but Node itself', () => {
-    for (const name of ['start', 'test', 'prepare', 'run-child', 'locked-packages', 'brought-node', 'test-counts']) {
+    for (const name of [
+      'start',
+      'caller-place',
+      'test',
+      'prepare',
+      'run-child',
+      'locked-packages',
+      'brought-node',
+      'test-counts',
+    ]) {
       const source = readFileSync(new URL(`../../../src/setup/${name}.mjs`, import.meta.url), 'utf8');
       for (const [, from = ''] of source.matchAll(/from '([^']+)'/g)) expect(from).toMatch(/^(node:|\.\/)/);
     }
