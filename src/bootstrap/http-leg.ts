@@ -61,8 +61,20 @@ export function virtualHost(name: string, domains: readonly string[], routes: re
 
 /** every path to one cluster, for as long as the stream is alive */
 export function routeTo(cluster: string, match: JsonObject = {}): JsonObject {
-  return { match: { prefix: '/', ...match }, route: { cluster, timeout: '0s' } };
+  return { match: { prefix: '/', ...match }, route: { cluster, timeout: '0s', retry_policy: onceMoreWhereSafe } };
 }
+
+/**
+ * An origin may close a kept connection just as a request is sent on it. Clients ask again when that happens to a connection of
+ * their own, but not when a proxy answers 502; so the proxy asks, once, and only what is safe to repeat (RFC 9110 9.2.2).
+ */
+const onceMoreWhereSafe: JsonObject = {
+  retry_on: 'reset',
+  num_retries: 1,
+  retriable_request_headers: [
+    { name: ':method', string_match: { safe_regex: { google_re2: {}, regex: 'GET|HEAD|OPTIONS' } } },
+  ],
+};
 
 /** Clear requests, those to a port of the gateway itself (`toOwnPort`) by the cache that refuses its own addresses. */
 export function clearRoutes(cluster: string, toOwnPort: JsonObject): readonly JsonObject[] {

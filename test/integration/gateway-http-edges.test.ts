@@ -172,6 +172,32 @@ describeWithTools('HTTP at its edges', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envo
     expect(origins.get('http/1.1')?.seen(path)).toBeUndefined();
   });
 
+  test.each([
+    ['GET', 200, 2],
+    ['POST', 502, 1],
+  ])(
+    'a %s whose kept connection the origin closes is answered with %i: the origin is asked %i times',
+    async (method, status, times) => {
+      const path = `/closed-when-kept-${method}`;
+      const ports = new Set<number | undefined>();
+      answers.set(path, (request, response) => {
+        const port = request.socket.remotePort;
+        // the first request of a connection is served, the next one ends it
+        if (ports.size === 0) response.end('first');
+        else if (ports.has(port)) request.socket.destroy();
+        else response.end('again');
+        ports.add(port);
+      });
+      const ask = { authority: authorityOf('http/1.1'), path };
+      const session = openHttp2Over(await open('h2', 'http/1.1'), ask.authority);
+      expect((await askHttp2(session, ask)).body).toBe('first');
+      expect((await askHttp2(session, { ...ask, method })).status).toBe(status);
+      const asked = origins.get('http/1.1')?.requests.filter((request) => request.path === path) ?? [];
+      expect(asked).toHaveLength(1 + times);
+      session.destroy();
+    },
+  );
+
   test('headers that steer Envoy steer nothing when a client sends them', async () => {
     const steering = {
       'x-envoy-upstream-rq-timeout-ms': '1',
