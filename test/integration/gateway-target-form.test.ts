@@ -1,0 +1,144 @@
+// A target is judged as one host and one port, or not at all: where the policy reads another host or port than the forward
+// proxy does, a client walks past a rule. Found by a hostile tester with doubled ports and port 0.
+import { connect as connectHttp2 } from 'node:http2';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Policy } from '../../src/policy/policy-types.ts';
+import { parseHostPatternSetting } from '../../src/settings/parse-targets.ts';
+import { describeWithTools } from '../support/describe-with-tools.ts';
+import { openTunnel } from '../support/open-tunnel.ts';
+import { rawExchange } from '../support/raw-proxy-client.ts';
+import { withDeadline } from '../support/wait-for.ts';
+import { startWholeGateway, type WholeGateway } from '../support/whole-gateway.ts';
+
+const closed = 'closed.test';
+
+/** everything else is forwarded unread, so that whatever is misread gets out */
+const policy: Policy = {
+  rules: [
+    {
+      name: 'closed',
+      target: { kind: 'host', pattern: parseHostPatternSetting(closed) },
+      verdict: 'deny',
+      ports: [],
+      actors: [],
+    },
+  ],
+  defaultVerdict: 'tcp',
+};
+
+describeWithTools('a target that is not one host and one port', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
+  let gateway: WholeGateway;
+  let trap: Server;
+  let caught = 0;
+  let trapPort = 0;
+
+  beforeAll(async () => {
+    trap = createServer((socket) => {
+      caught += 1;
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\ncaught'));
+    });
+    await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
+    trapPort = (trap.address() as AddressInfo).port;
+    gateway = await startWholeGateway({ envoy, names: { [closed]: ['127.0.0.1'] }, spec: { policy } });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    trap.close();
+  });
+  beforeEach(() => (caught = 0));
+
+  /** `@` stands for the trap's port */
+  const forms = [
+    `${closed}:@:1`,
+    `${closed}:@:80`,
+    `${closed}:@:@`,
+    `127.0.0.1:@:1`,
+    `[127.0.0.1]:@:1`,
+    `[::1]:@:1`,
+    `[${closed}]:@`,
+    `[${closed}]:@:1`,
+    `${closed}]:@`,
+    `${closed}:@]`,
+    `user@${closed}:@`,
+    `${closed}%2e:@`,
+    `${closed}:0`,
+    `${closed}:000`,
+    `${closed}:65536`,
+    `${closed}:4294967739`,
+    `${closed}:-1`,
+    `${closed}:+@`,
+    `${closed}:`,
+    `::1:@`,
+    `[::1%25lo]:@`,
+    `:@`,
+  ];
+
+  const filled = (form: string): string => form.replace(/:(\+?)@/g, `:$1${trapPort}`);
+
+  test.each(forms)('%s is refused over HTTP/2, as a tunnel and in clear, and nothing is dialled', async (form) => {
+    const authority = filled(form);
+    await expect(openTunnel({ proxyPort: gateway.port, authority, protocol: 'HTTP/2' })).rejects.toThrow(
+      /HTTP\/2 40[0-9]|REFUSED|PROTOCOL|INTERNAL|closed/i,
+    );
+    expect(await askClear(authority)).not.toBe(200);
+    expect(caught).toBe(0);
+  });
+
+  test.each(forms)(
+    '%s is refused over HTTP/1.1, as a tunnel, a URL and a Host, and nothing is dialled',
+    async (form) => {
+      const authority = filled(form);
+      for (const send of [
+        `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,
+        `GET http://${authority}/ HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,
+        `GET / HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,
+        `GET / HTTP/1.0\r\nHost: ${authority}\r\n\r\n`,
+      ]) {
+        const answer = await rawExchange({ port: gateway.port, send });
+        expect([send, answer.text.slice(0, 12)]).toEqual([send, expect.stringMatching(/^HTTP\/1\.[01] 4\d\d$/)]);
+      }
+      expect(caught).toBe(0);
+    },
+  );
+
+  test('is answered with 403 and told as that in the record', async () => {
+    const send = `GET / HTTP/1.1\r\nHost: ${closed}:${trapPort}:1\r\n\r\n`;
+    const answer = await rawExchange({ port: gateway.port, send });
+    expect([answer.status, answer.headers['x-leafgate-error']]).toEqual([403, 'destination_denied']);
+    const record = await gateway.recordOf('it', ({ reason }) => /no host with a port/.test(reason?.words ?? ''));
+    expect(record).toMatchObject({ decision: 'deny', outcome: 'refused', reason: { code: 'destination-denied' } });
+  });
+
+  test('does not lead the gateway to itself', async () => {
+    for (const host of ['localhost', '127.0.0.1', 'any.test']) {
+      const send = `GET / HTTP/1.1\r\nHost: ${host}:${gateway.port}:1\r\n\r\n`;
+      expect((await rawExchange({ port: gateway.port, send })).status).toBe(403);
+    }
+  });
+
+  test('is refused inside a tunnel too', async () => {
+    const send = `CONNECT open.test:80 HTTP/1.1\r\nHost: open.test:80\r\n\r\n`;
+    expect((await rawExchange({ port: gateway.port, send })).status).toBe(200);
+    const inner = await rawExchange({
+      port: gateway.port,
+      send,
+      then: `GET / HTTP/1.1\r\nHost: ${closed}:${trapPort}:80\r\n\r\n`,
+    });
+    expect(inner.text).not.toContain('caught');
+    expect(caught).toBe(0);
+  });
+
+  function askClear(authority: string): Promise<number | undefined> {
+    const session = connectHttp2(`http://127.0.0.1:${gateway.port}`);
+    const status = new Promise<number | undefined>((resolve) => {
+      session.on('error', () => resolve(undefined));
+      const stream = session.request({ ':method': 'GET', ':scheme': 'http', ':path': '/', ':authority': authority });
+      stream.on('error', () => resolve(undefined));
+      stream.on('response', (headers) => resolve(headers[':status']));
+      stream.on('close', () => resolve(undefined));
+    });
+    return withDeadline(`an answer for ${authority}`, status).finally(() => session.destroy());
+  }
+});
