@@ -5,8 +5,8 @@ import { cel, celFormat, httpStateFilter, ownObject, stateKeys } from './filter-
 import { extension, type JsonObject } from './json.ts';
 import { targetFormRuleName } from './local-replies.ts';
 
-/** RFC 3986 3.2.2, without what no host name has; brackets are for IPv6 alone */
-const host = String.raw`\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+`;
+/** RFC 3986 3.2.2, without what no host name has and without the root alone; brackets are for IPv6 alone */
+const host = String.raw`\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9_-][A-Za-z0-9._-]*`;
 /** 1 to 65535 */
 const port = '[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]';
 const isWellFormed = `request.host.matches('^(${host})(:0*(${port}))?$')`;

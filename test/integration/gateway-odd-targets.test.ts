@@ -15,7 +15,16 @@ const oddPorts = [':0', ':00', ':65536', ':65979', ':4294967739', ':999999999999
 /** with which Envoy dials port 443 or 80 of the host before them, under the name of another (measured) */
 const oddEnds = [':443:80', ':+443', ':443:', '::443', ':', ':443x', ']:443', '%2e:443', '/:443', ',b.test:443'];
 const hosts = ['opaque.test', 'pinned.test', 'read.test', 'closed.test', '127.0.0.1'];
-const others = ['[closed.test]:443', '[closed.test.]:443', 'a@closed.test:443', '2001:db8::1:443:80', '[::1', ':443'];
+const others = [
+  '..:443',
+  '.closed.test:443',
+  '[closed.test]:443',
+  '[closed.test.]:443',
+  'a@closed.test:443',
+  '2001:db8::1:443:80',
+  '[::1',
+  ':443',
+];
 const refused = [400, 403, 404];
 
 describeWithTools('a target that can be read in two ways', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
