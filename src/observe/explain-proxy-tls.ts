@@ -7,7 +7,8 @@ import { cutByStop, wasCutByStop } from './gateway-stop.ts';
 const certificateFaults: readonly (readonly [RegExp, string])[] = [
   [/certificate_has_expired/, 'it has expired'],
   [/not_yet_valid/, 'it is not valid yet'],
-  [/self.signed/, 'it is self-signed'],
+  // OpenSSL's 18 and 19: the leaf itself, or a root that the client sent along
+  [/self.signed/, 'it, or a CA in its chain, is self-signed and not in the file of --client-ca'],
   [/unable_to_(?:get|verify)/, 'its CA is not in the file of --client-ca'],
   [/purpose/, 'it is not for clients'],
 ];

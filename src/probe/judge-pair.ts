@@ -1,7 +1,7 @@
 // The verdict on a pair of fetches of one URL, the one half with the gateway's bundle, the other with the system's
 // roots: interception is shown only when the first succeeds AND the second fails for want of the issuer. A positive
 // alone proves nothing, since relayed traffic can pass it too. Pure.
-import type { GatewayRefusal, FetchResult } from '../transport/fetch-result.ts';
+import type { CertificateFailure, FetchResult, GatewayRefusal } from '../transport/fetch-result.ts';
 import { gatewayErrorWords } from '../settings/gateway-answers.ts';
 import { originCauses } from '../settings/origin-causes.ts';
 
@@ -90,13 +90,7 @@ function judgeUnverified(bundle: FetchResult): Judgement {
   if (bundle.kind === 'answered') return inconclusive(bundle);
   switch (bundle.code) {
     case 'certificate':
-      return {
-        verdict: 'not-trusted',
-        reason: bundle.detail,
-        remedy: unknownIssuer.has(bundle.openssl)
-          ? 'give the CA of this gateway: the bundle holds another one, or an older one that was withdrawn'
-          : "look at the gateway's clock and at the name that it minted for: its CA is not what failed",
-      };
+      return notTrusted(bundle);
     case 'refused-by-proxy':
       return gatewayAnswered(bundle);
     case 'connection-refused':
@@ -117,6 +111,27 @@ function judgeUnverified(bundle: FetchResult): Judgement {
     default:
       return bundle satisfies never;
   }
+}
+
+/** the whole subject of a leaf of ours is its serial (x509/leaf-template.ts); hardly another CA issues such */
+const ownLeafSubject = /^serialNumber=[0-9a-f]{32}$/i;
+
+/** The bundle, and by `judgePair` the system's roots too, refused what arrived: ours under another CA, or not ours at all. */
+function notTrusted({ detail, openssl, presented }: CertificateFailure): Judgement {
+  if (!unknownIssuer.has(openssl)) {
+    const remedy = "look at the gateway's clock and at the name that it minted for: its CA is not what failed";
+    return { verdict: 'not-trusted', reason: detail, remedy };
+  }
+  if (presented === undefined || ownLeafSubject.test(presented.subject)) {
+    const remedy = 'give the CA of this gateway: the bundle holds another one, or an older one that was withdrawn';
+    return { verdict: 'not-trusted', reason: detail, remedy };
+  }
+  return {
+    verdict: 'not-trusted',
+    reason: `${detail}; it does not look like a leaf of leafgate, so that the traffic may be relayed to an origin with a CA of its own`,
+    remedy:
+      'look at the rule for this host (`leafgate policy explain HOST`): where it relays, clients need the CA of the origin; where it intercepts, give the CA of this gateway',
+  };
 }
 
 function gatewayAnswered({ status, rule, error, cause }: GatewayRefusal & { readonly status: number }): Judgement {

@@ -151,6 +151,16 @@ test('changed origins wait for a restart, and it is said', async () => {
   const origins = 'origins: [{name: a, hosts: [a.test], certificate: c, key: k}]';
   writeFileSync(policyPath(), `default: deny\n${origins}`);
   await passUntil('the word', () => /another list of `origins` needs a restart/.test(lines));
+  expect(live.reasons()).toEqual([expect.stringMatching(/needs a restart/)]);
+});
+
+test('origins that are as they were again need no restart, and nothing is said a second time', async () => {
+  const origins = 'origins: [{name: a, hosts: [a.test], certificate: c, key: k}]';
+  writeFileSync(policyPath(), `default: deny\n${origins}`);
+  await passUntil('the word', () => live.reasons().length > 0);
+  writeFileSync(policyPath(), 'default: deny');
+  await passUntil('the earlier list', () => live.reasons().length === 0);
+  expect(lines.match(/needs a restart/g)).toHaveLength(1);
 });
 
 test('rules for actors are worth a warning where nobody’s certificate is asked for', async () => {

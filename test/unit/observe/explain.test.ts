@@ -121,6 +121,13 @@ describe('explainProxyTls', () => {
     const line = parsed(broken(failure, { leg: 'front', id: null, host: null, rule: null, ...fields }));
     expect(explainProxyTls(line).code).toBe(code);
   });
+
+  // a client may send the root of an unknown CA along: OpenSSL calls the chain, not the leaf, self-signed
+  test('a chain that ends at an unknown root is not told to be a self-signed certificate', () => {
+    const failure = `1:${ssl}:CERTIFICATE_VERIFY_FAILED:verify_cert_failed:_self-signed_certificate_in_certificate_chain`;
+    const line = parsed(broken(tls(failure), { leg: 'front', id: null, host: null, rule: null }));
+    expect(explainProxyTls(line).words).toMatch(/it, or a CA in its chain, is self-signed and not in the file/);
+  });
 });
 
 const verify = (fault: string): string =>

@@ -73,6 +73,18 @@ describe('not-trusted', () => {
     );
     expect(new Set(remedies).size).toBe(2);
   });
+
+  it.each([
+    ['a leaf of leafgate', `serialNumber=${'0a'.repeat(16)}`, /^give the CA of this gateway/, /CERT_IN_CHAIN$/],
+    ['a certificate of somebody else', 'CN=intranet', /CA of the origin; .* CA of this gateway/, /may be relayed/],
+  ])('tells what may have been relayed from what was intercepted: %s', (_, subject, remedy, reason) => {
+    const { leaf } = leafBy('CN=a private CA');
+    const bundle = { ...certificateFailure('SELF_SIGNED_CERT_IN_CHAIN'), presented: { ...leaf, subject } };
+    const judged = judgePair({ bundle, system: unknownIssuer });
+    expect(judged.verdict).toBe('not-trusted');
+    expect(judged.remedy).toMatch(remedy);
+    expect(judged.reason).toMatch(reason);
+  });
 });
 
 describe('refused', () => {
