@@ -38,6 +38,7 @@ const examples = `Examples:
 const exitCodeHelp = `
 Exit codes:
   0  done   1  failed   2  a wrong flag, file or setting   3  something the machine lacks   4  a check said no
+  130  Ctrl-C before the gateway was up
   \`run\` passes on the exit code of its command: 127 when there is none of that name, 126 when it is no program.`;
 
 /** Runs one command line (without node and script) to its end. Never throws. */

@@ -2,6 +2,7 @@
 // that order, checked through the running Envoy, stopped in the reverse order. `up` and `run` differ only around it.
 import type { DurationMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
+import { activeConnections } from '../envoy/drain-listeners.ts';
 import type { EnvoyProcess } from '../envoy/envoy-process.ts';
 import type { Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
@@ -64,6 +65,8 @@ export type Gateway = {
   readonly trust: TrustFiles;
   readonly minting: Minting;
   readonly envoyPid: number;
+  /** of clients, now */
+  readonly openConnections: () => Promise<number>;
   readonly policy: () => PolicyInForce;
   readonly readiness: () => Health;
   /** settles with what ended the gateway when nobody asked for it */
@@ -113,6 +116,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   return {
     ...{ proxyUrl, front: frontFacts(spec, material), transparentPort: spec.transparent?.port, trust, minting },
     envoyPid: envoy.pid,
+    openConnections: () => activeConnections(admin),
     policy: live.inForce,
     readiness: () => {
       const more = [...live.reasons(), ...losses.reasons(), ...reached.reasons(), ...followed.troubles()];

@@ -18,14 +18,13 @@ import { readGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { interruptedStart, withGateway } from './gateway-session.ts';
 import { printError } from './print-error.ts';
 import { runFolderPrefix, sweepRunFolders } from './run-folders.ts';
+import { interruptedExitCode } from './stop-signals.ts';
 import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
 import { camelCase, settingSource } from './setting-options.ts';
 import { openStateFolder, stateFolderPath, type StateFolder } from './state-folder.ts';
 
 /** a temporary gateway takes any free port, so that it is in nobody's way */
 const anyPort = '127.0.0.1:0';
-/** what a shell returns for a command that Ctrl-C ended before it ran */
-const interruptedExitCode = 130;
 
 export async function runThroughGateway(
   words: readonly string[],
@@ -73,8 +72,8 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
   const { context, options, state } = parts;
   sweepRunFolders();
   const dir = mkdtempSync(join(tmpdir(), `${runFolderPrefix}${process.pid}-`));
-  const interrupted = Promise.withResolvers<void>();
-  const stopListening = context.io.onSignal(() => interrupted.resolve());
+  const interrupted = Promise.withResolvers<NodeJS.Signals>();
+  const stopListening = context.io.onSignal(interrupted.resolve);
   try {
     const exitCode = await withGateway(
       {
@@ -95,7 +94,10 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
       },
       ({ proxyUrl, trust }, ended) => runIn(words, { trust: { proxyUrl, ...trust }, context, ended }),
     );
-    return exitCode === interruptedStart ? interruptedExitCode : exitCode;
+    if (exitCode !== interruptedStart) return exitCode;
+    const signal = await interrupted.promise;
+    context.say(`leafgate: stopped by ${signal} before the command was started`);
+    return interruptedExitCode(signal);
   } finally {
     stopListening();
     rmSync(dir, { recursive: true, force: true });

@@ -11,9 +11,9 @@ import type { CommandContext } from './command-context.ts';
 import type { Gateway } from './gateway.ts';
 import { makeGatewayFolder } from './gateway-folder.ts';
 import { readGatewayOptions, type GatewayOptions } from './gateway-options.ts';
-import { withGateway } from './gateway-session.ts';
+import { interruptedStart, withGateway } from './gateway-session.ts';
 import { ownCommand } from './own-command.ts';
-import { signalHeard } from './stop-signals.ts';
+import { interruptedExitCode, signalHeard } from './stop-signals.ts';
 import { readVersion } from './read-version.ts';
 import { removeGatewayNote, writeGatewayNote } from './running-gateway-file.ts';
 import { outputForPeople, outputForPrograms, type ReadyFacts, type StopCause, type UpOutput } from './up-output.ts';
@@ -56,7 +56,7 @@ type UpSession = {
 async function runUntilSignal({ state, options, context, log, output, signal }: UpSession): Promise<StopCause> {
   const folder = makeGatewayFolder(state.gatewayDir);
   const { adminSocket, sdsSocket, policyInForce } = folder;
-  await withGateway(
+  const outcome = await withGateway(
     {
       options,
       folder,
@@ -80,11 +80,15 @@ async function runUntilSignal({ state, options, context, log, output, signal }: 
       await Promise.race([signal, ended]);
       // a command that starts now must not come through a gateway that is going
       removeGatewayNote(state);
-      output.stopping(options.quantities.drain);
+      const { drain } = options.quantities;
+      output.stopping(drain > 0 && (await gateway.openConnections()) > 0 ? drain : 0);
     },
   );
   // a gateway that ends by itself throws
-  return { cause: 'signal', signal: await signal };
+  const heard = await signal;
+  if (outcome !== interruptedStart) return { cause: 'signal', signal: heard };
+  context.finishWith(interruptedExitCode(heard));
+  return { cause: 'interrupted', signal: heard };
 }
 
 /** a second signal ends the wait; Envoy ends with this process */

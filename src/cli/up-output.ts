@@ -31,9 +31,10 @@ export type ReadyFacts = {
   readonly runCommand: string;
 };
 
-/** `forced`: somebody did not want to wait for open connections */
+/** `interrupted`: a signal ended the start; `forced`: somebody did not want to wait for open connections */
 export type StopCause =
   | { readonly cause: 'signal'; readonly signal: NodeJS.Signals }
+  | { readonly cause: 'interrupted'; readonly signal: NodeJS.Signals }
   | { readonly cause: 'forced' }
   | { readonly cause: 'error'; readonly error: LeafgateError };
 
@@ -44,7 +45,7 @@ export type UpOutput = {
   /** whether there are records that have not been printed yet, since something else has to come first */
   readonly isHoldingBack: () => boolean;
   readonly ready: (facts: ReadyFacts) => void;
-  /** told how long open connections get; 0 for not at all */
+  /** told how long open connections get; 0 for not at all, or where none is open */
   readonly stopping: (drainMs: number) => void;
   /** only the first call counts */
   readonly stopped: (cause: StopCause) => void;
@@ -63,8 +64,27 @@ export function outputForPeople({ stdout, say }: Printers): UpOutput {
       const wait = formatQuantity(drainMs, 'duration');
       say(drainMs > 0 ? `stopping: open connections get ${wait}; Ctrl-C again ends them at once` : 'stopping');
     },
-    stopped: () => undefined,
+    stopped: (cause) => {
+      const sentence = stopSentence(cause);
+      if (sentence !== undefined) say(sentence);
+    },
   };
+}
+
+/** an error is printed as every other is */
+function stopSentence(stop: StopCause): string | undefined {
+  switch (stop.cause) {
+    case 'signal':
+      return 'stopped';
+    case 'interrupted':
+      return `stopped by ${stop.signal} before the gateway was up`;
+    case 'forced':
+      return 'stopped at once, as the second signal asked: what was still open has been cut off';
+    case 'error':
+      return undefined;
+    default:
+      return stop satisfies never;
+  }
 }
 
 /** records of clients that came before the self-check had passed; more than these are not held back for `ready` */

@@ -6,17 +6,17 @@ import type { AdminClient } from './admin-client.ts';
 export type DrainOptions = { readonly admin: AdminClient; readonly clock: Clock; readonly drainMs: DurationMs };
 
 const pollMs = millis(500);
-/** left of the time for Envoy's own end */
-const reservedMs = 1_000;
 
-/** Asks for a drain and returns when no connection is left, or a second before the time is over. Never throws. */
+/** Asks for a drain and returns when no connection is left, or when the time is over. Never throws. */
 export async function drainListeners({ admin, clock, drainMs }: DrainOptions): Promise<void> {
-  const deadline = clock.monotonic() + drainMs - reservedMs;
+  const deadline = clock.monotonic() + drainMs;
   const asked = await admin.post('/drain_listeners?graceful').catch(() => undefined);
   if (asked?.status !== 200) return;
-  while (clock.monotonic() < deadline) {
+  for (;;) {
     if ((await activeConnections(admin)) === 0) return;
-    await pause(clock, pollMs);
+    const left = deadline - clock.monotonic();
+    if (left <= 0) return;
+    await pause(clock, millis(Math.min(pollMs, left)));
   }
 }
 

@@ -92,7 +92,7 @@ describeWithTools('leafgate up with limits', ['envoy-1.40.0', 'curl'], ({ 'envoy
 
   test.each([
     ['at once', '0ms', 0, 2_500],
-    ['after two seconds', '2s', 900, 4_500],
+    ['after two seconds', '2s', 2_000, 4_500],
   ])('a stop with an open connection ends %s, as --drain %s says', async (_, drain, least, most) => {
     await start('--drain', drain);
     const held = await heldConnection();

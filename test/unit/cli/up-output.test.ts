@@ -62,6 +62,7 @@ describe('for programs', () => {
   test.each([
     [{ cause: 'signal', signal: 'SIGINT' } as const, { cause: 'signal', signal: 'SIGINT' }],
     [{ cause: 'forced' } as const, { cause: 'forced' }],
+    [{ cause: 'interrupted', signal: 'SIGTERM' } as const, { cause: 'interrupted', signal: 'SIGTERM' }],
     [
       { cause: 'error', error: LeafgateError.from(new Error('x')) } as const,
       { cause: 'error', code: 'internal', message: 'an unexpected failure: x' },
