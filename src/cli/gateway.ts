@@ -115,8 +115,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
   return {
     ...{ proxyUrl, front: frontFacts(spec, material), transparentPort: spec.transparent?.port, trust, minting },
-    envoyPid: envoy.pid,
-    openConnections: () => activeConnections(admin),
+    ...{ envoyPid: envoy.pid, openConnections: () => activeConnections(admin) },
     policy: live.inForce,
     readiness: () => {
       const more = [...live.reasons(), ...losses.reasons(), ...reached.reasons(), ...followed.troubles()];
