@@ -66,12 +66,18 @@ describeWithTools('a target that is not one host and one port', ['envoy-1.40.0']
     `${closed}:0`,
     `${closed}:000`,
     `${closed}:65536`,
+    // 443 in 16 and in 32 bits
+    `${closed}:65979`,
     `${closed}:4294967739`,
+    `${closed}:99999999999999999999`,
     `${closed}:-1`,
     `${closed}:+@`,
     `${closed}:`,
     `::1:@`,
     `[::1%25lo]:@`,
+    `2001:db8::1:@:80`,
+    `..:@`,
+    `.${closed}:@`,
     `:@`,
   ];
 
