@@ -58,6 +58,8 @@ async function tunnelInHttp2(proxyPort: number, authority: string): Promise<Dupl
   const status = await new Promise<number | undefined>((resolve, reject) => {
     stream.once('response', (headers) => resolve(headers[':status']));
     stream.once('error', reject);
+    // Envoy resets what it cannot read, without an answer
+    stream.once('close', () => reject(new Error('HTTP/2 closed')));
   });
   stream.on('error', () => undefined);
   if (status === 200) return stream;
