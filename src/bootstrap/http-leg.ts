@@ -40,12 +40,11 @@ export function httpConnectionManager(plan: Plan, leg: HttpLeg): JsonObject {
     ...leg.fields,
     access_log: leg.accessLogs,
     local_reply_config: localReplies,
-    http_filters: [...leg.filters, ...forwardProxyFilters(plan.dnsCaches), routerFilter],
+    http_filters: [...leg.filters, ...forwardProxyFilters(plan.dnsCaches), ownTrailersFilter, routerFilter],
     route_config: {
       virtual_hosts: leg.virtualHosts,
       request_headers_to_remove: headersOfEnvoy,
-      // only the gateway itself may say that it refused
-      response_headers_to_remove: [errorHeader, ruleHeader, causeHeader],
+      response_headers_to_remove: headersOfGateway,
     },
   });
 }
@@ -118,6 +117,16 @@ const headersOfEnvoy = [
   'proxy-authorization',
   'proxy-connection',
 ] as const;
+
+/** only the gateway itself may say that it refused */
+const headersOfGateway = [errorHeader, ruleHeader, causeHeader] as const;
+
+/** a route removes them from the head alone */
+const ownTrailersFilter = extension(
+  'envoy.filters.http.header_mutation',
+  'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation',
+  { mutations: { response_trailers_mutations: headersOfGateway.map((remove) => ({ remove })) } },
+);
 
 const routerFilter = extension('envoy.filters.http.router', 'envoy.extensions.filters.http.router.v3.Router', {
   suppress_envoy_headers: true,

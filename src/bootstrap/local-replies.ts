@@ -37,7 +37,7 @@ const httpsInClear: JsonObject = {
         and_filter: {
           filters: [
             statusIs('EQ', misdirected),
-            { header_filter: { header: { name: ':scheme', string_match: { exact: 'https' } } } },
+            { header_filter: { header: { name: ':scheme', string_match: { exact: 'http' }, invert_match: true } } },
           ],
         },
       },

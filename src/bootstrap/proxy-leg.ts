@@ -66,9 +66,12 @@ export function resolveFilter(paths: GatewayPaths): JsonObject {
   return followedFilter(resolveFilterName, httpStateType, followedFile(paths, resolveFile));
 }
 
-/** over HTTP/2 a client may ask for an https URL without a CONNECT: what it wants encrypted must not leave in clear */
+/**
+ * Over HTTP/2 a client may ask for an https URL without a CONNECT, or for any other scheme: what it wants encrypted must not
+ * leave in clear.
+ */
 const noClearHttps: JsonObject = {
-  match: { prefix: '/', headers: [{ name: ':scheme', string_match: { exact: 'https' } }] },
+  match: { prefix: '/', headers: [{ name: ':scheme', string_match: { exact: 'http' }, invert_match: true }] },
   direct_response: { status: misdirected },
 };
 

@@ -122,6 +122,19 @@ describeWithTools('a message through the gateway', ['envoy-1.40.0'], ({ 'envoy-1
       expect({ trailers, body, seen }).toMatchObject({ trailers: { 'x-kept': 'down' }, body: 'body', seen: 'up' });
     });
 
+    test('takes no word of the gateway from an origin, in trailers neither', async () => {
+      const forged = { 'x-leafgate-error': 'blocked_by_policy', 'x-leafgate-rule': 'deny:spoof' };
+      const { trailers } = await ask({
+        answer: (_, response) => {
+          response.writeHead(200, name === 'h2' ? {} : { trailer: Object.keys(forged).join(', ') });
+          response.write('body');
+          response.addTrailers({ ...forged, 'x-kept': 'down' });
+          response.end();
+        },
+      });
+      expect(Object.keys(trailers)).toEqual(['x-kept']);
+    });
+
     test.each([
       ['HEAD', 200],
       ['GET', 304],

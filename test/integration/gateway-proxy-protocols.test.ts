@@ -111,6 +111,10 @@ describeWithTools('the explicit proxy', ['envoy-1.40.0', 'curl', 'openssl'], (to
       const answer = await askProxyHttp2({ ...overHttp2, ...(more === '' ? {} : { 'x-forwarded-proto': 'http' }) });
       expect([answer.status, answer.headers['x-leafgate-error']]).toEqual([421, 'tunnel_required']);
     }
+    for (const scheme of ['wss', 'HTTPS', 'ftp']) {
+      const { status } = await askProxyHttp2({ ...overHttp2, ':scheme': scheme });
+      expect([scheme, status]).toEqual([scheme, 421]);
+    }
     expect(clear.connections()).toBe(before);
     await gateway.recordOf('the refusal', ({ reason }) => reason?.words.includes('without a CONNECT') === true);
   });
