@@ -143,6 +143,7 @@ describe.each([
         'literal-guard',
         'envoy.filters.http.dynamic_forward_proxy',
         'forward-proxy-own-ports',
+        'envoy.filters.http.header_mutation',
         'envoy.filters.http.router',
       ]);
     }
