@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the tests want of the system itself, for Debian 12. Run by .ci/run only, as root: `npm test` never touches the system.
 set -eu
-packages="ca-certificates curl git iproute2 nftables openssl python3 python3-pip python3-venv wget"
+packages="ca-certificates chromium curl firefox-esr git iproute2 libnss3-tools nftables openssl python3 python3-pip python3-venv wget"
 missing=""
 for package in $packages; do
   dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"

@@ -5,7 +5,19 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { scrubbedEnvironment } from './scrubbed-environment.ts';
 
-const systemTools = ['curl', 'wget', 'git', 'openssl', 'ip', 'nft', 'unshare', 'nsenter'] as const;
+const systemTools = [
+  'curl',
+  'wget',
+  'git',
+  'openssl',
+  'ip',
+  'nft',
+  'unshare',
+  'nsenter',
+  'chromium',
+  'firefox-esr',
+  'certutil',
+] as const;
 /** made from test/support/go and test/support/go-zlint by install-tools.mjs */
 const goTools = ['sds-peer', 'sds-load', 'tls-load', 'fetch-peer', 'verify-peer', 'zlint'] as const;
 

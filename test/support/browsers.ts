@@ -1,0 +1,154 @@
+// Real browsers without a screen, each with a profile of its own, behind a proxy and with the trust that a test gives it:
+// Chromium by its DevTools protocol, Firefox by WebDriver BiDi.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openBrowserSocket } from './browser-socket.ts';
+import { runCommand, startProcess, type StartedProcess } from './run-command.ts';
+import { scrubbedEnvironment } from './scrubbed-environment.ts';
+
+export type Browser = {
+  /** undefined when the page is loaded, else what the browser says instead */
+  goTo(url: string): Promise<string | undefined>;
+  /** the value of an expression in the page, awaited; it must survive JSON */
+  evaluate(expression: string): Promise<unknown>;
+  close(): Promise<void>;
+};
+
+export type BrowserOptions = {
+  readonly path: string;
+  /** of certutil */
+  readonly certutil: string;
+  /** a folder for the profile, empty */
+  readonly home: string;
+  readonly proxyPort: number;
+  /** PEM; undefined: the browser's own roots alone */
+  readonly caFile: string | undefined;
+};
+
+const startDeadlineMs = 60_000;
+
+export async function startChromium(options: BrowserOptions): Promise<Browser> {
+  const { path, home, proxyPort } = options;
+  await trust(options, join(home, '.pki', 'nssdb'));
+  const child = startProcess(
+    path,
+    [
+      // root has no sandbox, and a container seldom the namespaces for one; the pages are the test's own
+      ...['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
+      ...['--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions'],
+      ...[`--user-data-dir=${join(home, 'profile')}`, '--remote-debugging-port=0', '--password-store=basic'],
+      ...[`--proxy-server=http://127.0.0.1:${proxyPort}`, '--proxy-bypass-list=<-loopback>', 'about:blank'],
+    ],
+    { env: scrubbedEnvironment(home) },
+  );
+  const [, url = ''] = await child.waitForOutput(/DevTools listening on (ws:\S+)/, startDeadlineMs);
+  const socket = await openBrowserSocket(url);
+  const { targetId } = (await socket.call('Target.createTarget', { url: 'about:blank' })) as { targetId: string };
+  const attached = await socket.call('Target.attachToTarget', { targetId, flatten: true });
+  const session = { sessionId: (attached as { sessionId: string }).sessionId };
+  await socket.call('Page.enable', {}, session);
+  return {
+    goTo: async (page) => {
+      const { errorText } = (await socket.call('Page.navigate', { url: page }, session)) as { errorText?: string };
+      if (errorText !== undefined) return errorText;
+      await evaluateIn(
+        `new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))`,
+      );
+      return undefined;
+    },
+    evaluate: evaluateIn,
+    close: () => closeBrowser(child, () => socket.close()),
+  };
+
+  async function evaluateIn(expression: string): Promise<unknown> {
+    const how = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = (await socket.call('Runtime.evaluate', how, session)) as {
+      result: { value?: unknown };
+      exceptionDetails?: { exception?: { description?: string } };
+    };
+    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.exception?.description ?? 'an exception');
+    return result.value;
+  }
+}
+
+export async function startFirefox(options: BrowserOptions): Promise<Browser> {
+  const { path, home, proxyPort } = options;
+  const profile = join(home, 'profile');
+  await trust(options, profile);
+  writeFileSync(join(profile, 'user.js'), firefoxPreferences(proxyPort));
+  const child = startProcess(
+    path,
+    ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0', 'about:blank'],
+    { env: scrubbedEnvironment(home, { MOZ_DISABLE_CONTENT_SANDBOX: '1', MOZ_HEADLESS: '1' }) },
+  );
+  const [, url = ''] = await child.waitForOutput(/WebDriver BiDi listening on (ws:\S+)/, startDeadlineMs);
+  const socket = await openBrowserSocket(`${url}/session`);
+  await socket.call('session.new', { capabilities: {} });
+  const tree = (await socket.call('browsingContext.getTree')) as { contexts: readonly { context: string }[] };
+  const context = tree.contexts[0]?.context ?? '';
+  return {
+    goTo: async (page) => {
+      try {
+        await socket.call('browsingContext.navigate', { context, url: page, wait: 'complete' });
+        return undefined;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
+    evaluate: async (expression) => {
+      const wrapped = `Promise.resolve(${expression}).then((value) => JSON.stringify(value) ?? 'null')`;
+      const how = { expression: wrapped, target: { context }, awaitPromise: true };
+      const said = (await socket.call('script.evaluate', how)) as {
+        result?: { value?: string };
+        exceptionDetails?: { text?: string };
+      };
+      if (said.exceptionDetails !== undefined) throw new Error(said.exceptionDetails.text ?? 'an exception');
+      return JSON.parse(said.result?.value ?? 'null') as unknown;
+    },
+    close: () => closeBrowser(child, () => socket.close()),
+  };
+}
+
+async function closeBrowser(child: StartedProcess, disconnect: () => void): Promise<void> {
+  disconnect();
+  await child.stop();
+}
+
+/** NSS, where both browsers look for roots beside their own: Chromium in the user's store, Firefox in the profile's */
+async function trust({ certutil, home, caFile }: BrowserOptions, store: string): Promise<void> {
+  mkdirSync(store, { recursive: true });
+  await run(['-N', '--empty-password']);
+  if (caFile !== undefined) await run(['-A', '-t', 'C,,', '-n', 'leafgate', '-i', caFile]);
+
+  async function run(args: readonly string[]): Promise<void> {
+    const done = await runCommand(certutil, ['-d', `sql:${store}`, ...args], { env: scrubbedEnvironment(home) });
+    if (done.status !== 0) throw new Error(`certutil: ${done.stderr}`);
+  }
+}
+
+/** through the proxy whatever the host, and nothing asked of Mozilla */
+function firefoxPreferences(proxyPort: number): string {
+  const preferences = {
+    'network.proxy.type': 1,
+    'network.proxy.http': '127.0.0.1',
+    'network.proxy.http_port': proxyPort,
+    'network.proxy.ssl': '127.0.0.1',
+    'network.proxy.ssl_port': proxyPort,
+    'network.proxy.allow_hijacking_localhost': true,
+    'network.captive-portal-service.enabled': false,
+    'network.connectivity-service.enabled': false,
+    'app.update.enabled': false,
+    'app.normandy.enabled': false,
+    'browser.safebrowsing.malware.enabled': false,
+    'browser.safebrowsing.phishing.enabled': false,
+    'browser.shell.checkDefaultBrowser': false,
+    'datareporting.healthreport.uploadEnabled': false,
+    'datareporting.policy.dataSubmissionEnabled': false,
+    'toolkit.telemetry.enabled': false,
+    'services.settings.server': 'data:,',
+    'dom.security.https_first': false,
+  };
+  return Object.entries(preferences)
+    .map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
+    .join('');
+}
