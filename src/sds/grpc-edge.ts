@@ -10,6 +10,8 @@ export class GrpcEdge {
   readonly #parts: EdgeParts;
   readonly #net: Server;
   readonly #connections = new Set<GrpcConnection>();
+  /** set while a stop waits for the last connection */
+  #emptied: (() => void) | undefined;
 
   constructor(parts: EdgeParts) {
     this.#parts = parts;
@@ -24,9 +26,15 @@ export class GrpcEdge {
 
   /** Speaks gRPC on a socket that was accepted, TLS or not; it counts and closes like those of `listen`. */
   serve(socket: Socket): void {
+    if (this.#connections.size >= maxConnections) {
+      this.#parts.events.connectionRefused();
+      socket.on('error', () => undefined).destroy();
+      return;
+    }
     const connection = new GrpcConnection(socket, this.#parts, () => {
       this.#connections.delete(connection);
       this.#parts.events.connectionClosed();
+      if (this.#connections.size === 0) this.#emptied?.();
     });
     this.#connections.add(connection);
     this.#parts.events.connectionOpened();
@@ -35,11 +43,15 @@ export class GrpcEdge {
   /** GOAWAY and an end to every stream, then the connections that are still there after the grace are cut. */
   async close(graceMs: DurationMs): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#net.close(() => resolve()));
+    const empty = new Promise<void>((resolve) => {
+      this.#emptied = resolve;
+      if (this.#connections.size === 0) resolve();
+    });
     for (const connection of this.#connections) connection.stop();
     const cut = this.#parts.clock.after(graceMs, () => {
       for (const connection of this.#connections) connection.cut();
     });
-    await closed;
+    await Promise.all([closed, empty]);
     cut.cancel();
   }
 }
