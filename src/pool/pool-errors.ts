@@ -16,6 +16,11 @@ export const poolErrors = errorSlice({
     remedy: 'a pool is never overwritten, since clients may trust it: choose another path, or move the old file away',
     exitCode: usage,
   },
+  'pool-folder-missing': {
+    message: 'the pool cannot be written to {path}: there is no folder {folder}',
+    remedy: 'make it, for its owner only (`mkdir -m 700 {folder}`), or correct the path',
+    exitCode: usage,
+  },
   'pool-file-unwritable': {
     message: 'the pool cannot be written to {path}: {reason}',
     remedy: 'choose a folder that you may write to',

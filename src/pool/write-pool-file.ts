@@ -3,19 +3,16 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { makeFolder } from '../make-folder.ts';
 import type { SecretBytes } from '../secret-bytes.ts';
 import { systemCode, systemReason } from '../system-error.ts';
 import { poolErrors } from './pool-errors.ts';
 
-/** Makes missing folders with mode 0700. Rejects with `pool-file-exists` or `pool-file-unwritable`. */
+/**
+ * Makes no folder: a path with a slip in it must not put a key where nobody looks. Rejects with `pool-folder-missing`,
+ * `pool-file-exists` or `pool-file-unwritable`.
+ */
 export async function writeNewPoolFile(path: string, bytes: SecretBytes): Promise<void> {
   const folder = dirname(path);
-  try {
-    makeFolder(folder, 0o700);
-  } catch (thrown) {
-    throw unwritable(path, thrown);
-  }
   const draft = `${path}.${randomUUID()}.new`;
   try {
     await writeDraft(draft, bytes);
@@ -24,6 +21,7 @@ export async function writeNewPoolFile(path: string, bytes: SecretBytes): Promis
     await syncFolder(folder);
   } catch (thrown) {
     if (systemCode(thrown) === 'EEXIST') throw poolErrors.error('pool-file-exists', { path });
+    if (systemCode(thrown) === 'ENOENT') throw poolErrors.error('pool-folder-missing', { path, folder });
     throw unwritable(path, thrown);
   } finally {
     await unlink(draft).catch(() => undefined);

@@ -211,7 +211,8 @@ describe('leafgate pool', () => {
 describe('a file that cannot be used is told in words, not with a code of the system', () => {
   test.each<[readonly string[], string]>([
     [['pool', 'inspect', '/nowhere/pool.json'], 'no such file or folder'],
-    [['pool', 'create', '--out', '/dev/null/pool.json'], 'a file has that name'],
+    [['pool', 'create', '--out', '/dev/null/pool.json'], 'a part of the path is no folder'],
+    [['pool', 'create', '--out', '/nowhere/pool.json'], 'there is no folder /nowhere; make it'],
     [['probe', 'check', '--no-proxy', '--ca', '/nowhere/ca.pem', 'https://a.test/'], 'no such file or folder'],
     [['probe', 'check', '--no-proxy', '--ca', '/tmp', 'https://a.test/'], 'it is a folder'],
     [['up', '--state', '/dev/null/state'], 'a file has that name'],

@@ -28,12 +28,19 @@ const pool = () => createPool({ now: testNow, randomBytes }).reveal();
 describe('writing a new pool file', () => {
   const bytes = new SecretBytes(Buffer.from('a pool'));
 
-  test('makes it for its owner only, in folders for their owner only', async () => {
-    const path = folder.file('a/b/pool.json');
+  test('makes it for its owner only', async () => {
+    const path = folder.file('pool.json');
     await writeNewPoolFile(path, bytes);
     expect(await readFile(path, 'utf8')).toBe('a pool');
     expect((await stat(path)).mode & 0o777).toBe(0o600);
-    for (const made of ['a', 'a/b']) expect((await stat(folder.file(made))).mode & 0o777).toBe(0o700);
+  });
+
+  test('makes no folder that is missing, and says how', async () => {
+    await expect(writeNewPoolFile(folder.file('a/pool.json'), bytes)).rejects.toMatchObject({
+      code: 'pool-folder-missing',
+      remedy: expect.stringContaining(`mkdir -m 700 ${folder.file('a')}`) as unknown,
+    });
+    await expect(stat(folder.file('a'))).rejects.toThrow('ENOENT');
   });
 
   test('never overwrites: neither a file nor what a symlink points to, dangling ones included', async () => {
@@ -53,7 +60,7 @@ describe('writing a new pool file', () => {
     await writeFile(folder.file('file'), '');
     await expect(writeNewPoolFile(folder.file('file/pool.json'), bytes)).rejects.toMatchObject({
       code: 'pool-file-unwritable',
-      fields: { reason: expect.stringContaining('a file has that name') as unknown },
+      fields: { reason: expect.stringContaining('a part of the path is no folder') as unknown },
     });
   });
 });
