@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Health } from '../observe/health-server.ts';
 import type { Gateway } from './gateway.ts';
 import { policyInForceSchema } from './policy-in-force.ts';
+import { trustNames } from './trust-names.ts';
 
 const gatewayStatusSchema = z.object({
   version: z.string(),
@@ -16,10 +17,14 @@ const gatewayStatusSchema = z.object({
   gateway: z
     .object({
       proxyUrl: z.string(),
+      /** where the proxy speaks TLS */
+      tlsUrl: z.string().optional(),
+      /** that connections are redirected to */
+      transparentPort: z.int().optional(),
       envoyPid: z.int().positive(),
       policy: policyInForceSchema,
       ca: z.object({ id: z.string(), subject: z.string(), notAfter: z.string(), cas: z.int() }),
-      trust: z.object({ caFile: z.string(), mergedFile: z.string(), wgetrcFile: z.string() }),
+      trust: z.object({ ca: z.string(), caAndSystem: z.string(), wgetrc: z.string() }),
     })
     .optional(),
 });
@@ -61,12 +66,15 @@ function stateOf({ isOk }: Health, isStopping: boolean, gateway: Gateway | undef
   return isOk ? 'ready' : 'not-ready';
 }
 
-function describe({ proxyUrl, envoyPid, policy, trust, minting }: Gateway): GatewayStatus['gateway'] {
+function describe({ minting, front, transparentPort, trust, ...gateway }: Gateway): GatewayStatus['gateway'] {
   const { active, signer, cas } = minting.pool();
   const notAfter = new Date(signer.notAfter).toISOString();
   const subject = signer.certificate.subject.replaceAll('\n', ', ');
   return {
-    ...{ proxyUrl, envoyPid, policy: policy(), trust },
+    proxyUrl: gateway.proxyUrl,
+    ...(front === undefined ? {} : { tlsUrl: front.url }),
+    ...(transparentPort === undefined ? {} : { transparentPort }),
+    ...{ envoyPid: gateway.envoyPid, policy: gateway.policy(), trust: trustNames(trust) },
     ca: { id: active.id, subject, notAfter, cas: cas.length },
   };
 }

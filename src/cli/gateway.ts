@@ -7,6 +7,7 @@ import type { EnvoyProcess } from '../envoy/envoy-process.ts';
 import type { Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
+import { hostToTry } from '../policy/host-to-try.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { TrustFiles } from '../projection/trust-files.ts';
 import { trustFilePaths, writeTrustFiles } from '../projection/trust-files.ts';
@@ -68,6 +69,8 @@ export type Gateway = {
   /** of clients, now */
   readonly openConnections: () => Promise<number>;
   readonly policy: () => PolicyInForce;
+  /** one that the policy intercepts; undefined where none is known */
+  readonly hostToTry: () => string | undefined;
   readonly readiness: () => Health;
   /** settles with what ended the gateway when nobody asked for it */
   readonly failed: Promise<LeafgateError>;
@@ -116,7 +119,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   return {
     ...{ proxyUrl, front: frontFacts(spec, material), transparentPort: spec.transparent?.port, trust, minting },
     ...{ envoyPid: envoy.pid, openConnections: () => activeConnections(admin) },
-    policy: live.inForce,
+    ...{ policy: live.inForce, hostToTry: () => hostToTry(live.current().policy) },
     readiness: () => {
       const more = [...live.reasons(), ...losses.reasons(), ...reached.reasons(), ...followed.troubles()];
       return withReasons(minting.readiness(), more);

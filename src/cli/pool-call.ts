@@ -97,6 +97,6 @@ function caText(ca: CaDescription): string {
   return `${lines.join('\n')}\n`;
 }
 
-function dateText(at: number): string {
-  return new Date(at).toISOString().replace('.000Z', 'Z');
+function dateText(time: string): string {
+  return time.replace('.000Z', 'Z');
 }

@@ -105,7 +105,7 @@ function commandFor({ folder }: StateFolder, { io }: CommandContext): string {
 }
 
 function readyFacts(
-  { proxyUrl, front, transparentPort, trust, minting }: Gateway,
+  { proxyUrl, front, transparentPort, trust, minting, hostToTry }: Gateway,
   state: StateFolder,
   context: CommandContext,
 ): ReadyFacts {
@@ -120,5 +120,6 @@ function readyFacts(
     stateFolder: state.folder,
     ca: { id: active.id, subject: signer.certificate.subject, notAfter },
     runCommand: commandFor(state, context),
+    hostToTry: hostToTry(),
   };
 }

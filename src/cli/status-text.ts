@@ -48,12 +48,15 @@ function envoyText(envoy: EnvoyFacts): string {
   return `${envoy.version}, ${envoy.state}, ${plural(envoy.connections, 'open connection')}`;
 }
 
-function gatewayLines({ ca, policy, trust }: NonNullable<GatewayStatus['gateway']>, now: EpochMs): readonly string[] {
+function gatewayLines(gateway: NonNullable<GatewayStatus['gateway']>, now: EpochMs): readonly string[] {
+  const { tlsUrl, transparentPort, ca, policy, trust } = gateway;
   const others = ca.cas > 1 ? `, one of ${ca.cas} in the pool` : '';
   return [
+    ...(tlsUrl === undefined ? [] : [`  TLS      ${tlsUrl}`]),
+    ...(transparentPort === undefined ? [] : [`  takes    redirected connections on port ${transparentPort}`]),
     `  CA       ${ca.id}, ${ca.subject}, valid to ${ca.notAfter.slice(0, 10)}${others}`,
-    `  trust    ${trust.caFile}`,
-    `           ${trust.mergedFile}`,
+    `  trust    ${trust.ca}`,
+    `           ${trust.caAndSystem}`,
     `  policy   ${policyText(policy)}, in force for ${elapsed(policy.since, now)}`,
   ];
 }

@@ -7,6 +7,7 @@ import type { AccessRecord } from '../observe/access-record.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
 import type { Log } from '../observe/log.ts';
 import type { TrustFiles } from '../projection/trust-files.ts';
+import { trustNames } from './trust-names.ts';
 
 export type FrontFacts = {
   readonly url: string;
@@ -29,6 +30,8 @@ export type ReadyFacts = {
   readonly ca: { readonly id: string; readonly subject: string; readonly notAfter: string };
   /** how this person runs a command through the gateway */
   readonly runCommand: string;
+  /** one that is intercepted; undefined where none is known */
+  readonly hostToTry: string | undefined;
 };
 
 /** `interrupted`: a signal ended the start; `forced`: somebody did not want to wait for open connections */
@@ -116,7 +119,6 @@ export function outputForPrograms({ stdout, log, clock }: JsonParts): UpOutput {
     },
     isHoldingBack: () => heldBack !== undefined && heldBack.length > 0,
     ready: ({ version, proxyUrl, front, transparentPort, trust, stateFolder, ca }) => {
-      const files = { ca: trust.caFile, caAndSystem: trust.mergedFile, wgetrc: trust.wgetrcFile };
       const tls = front === undefined ? {} : { tlsUrl: front.url };
       const redirected = transparentPort === undefined ? {} : { transparentPort };
       event('ready', {
@@ -124,7 +126,7 @@ export function outputForPrograms({ stdout, log, clock }: JsonParts): UpOutput {
         proxyUrl,
         ...tls,
         ...redirected,
-        trust: files,
+        trust: trustNames(trust),
         ca: { id: ca.id, notAfter: ca.notAfter },
         stateFolder,
       });
@@ -151,7 +153,8 @@ function frontLine({ url, subject, notAfter, asksForCertificates }: FrontFacts):
   return `  TLS    ${url}, certificate of ${subject || 'no subject'}, valid to ${notAfter.slice(0, 10)}${actors}`;
 }
 
-function banner({ version, proxyUrl, front, transparentPort, trust, ca, runCommand }: ReadyFacts): string {
+function banner(facts: ReadyFacts): string {
+  const { version, proxyUrl, front, transparentPort, trust, ca, runCommand, hostToTry } = facts;
   return [
     `leafgate ${version}: gateway on ${proxyUrl}`,
     ...(front === undefined ? [] : [frontLine(front)]),
@@ -160,6 +163,6 @@ function banner({ version, proxyUrl, front, transparentPort, trust, ca, runComma
     `  trust  ${trust.caFile} (the CA alone)`,
     `         ${trust.mergedFile} (with the system's roots)`,
     `  check  with these files a request succeeds, with the system's roots it fails: both shown`,
-    `  try    ${runCommand} curl https://example.com/`,
+    ...(hostToTry === undefined ? [] : [`  try    ${runCommand} curl https://${hostToTry}/`]),
   ].join('\n');
 }

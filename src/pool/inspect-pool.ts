@@ -20,14 +20,15 @@ export type CaDescription = {
   readonly keyIdPrefix: string;
   /** SHA-256 of the anchor, lower-case hex */
   readonly anchorSha256: string;
-  readonly notBefore: EpochMs;
+  /** RFC 3339, as every time for programs */
+  readonly notBefore: string;
   /** the earliest end of the chain */
-  readonly notAfter: EpochMs;
+  readonly notAfter: string;
   /** whole days until `notAfter`; negative once it is past */
   readonly daysLeft: number;
   readonly intermediates: number;
-  readonly addedAt?: EpochMs;
-  readonly activatedAt?: EpochMs;
+  readonly addedAt?: string;
+  readonly activatedAt?: string;
 };
 
 export function describePool(pool: Pool, now: EpochMs): PoolDescription {
@@ -57,13 +58,17 @@ function describeCa(
     key: keyText(intermediates[0] ?? anchor),
     keyIdPrefix: ca.keyIdPrefix,
     anchorSha256: anchor.sha256,
-    notBefore: first.notBefore,
-    notAfter: last.notAfter,
+    notBefore: timeText(first.notBefore),
+    notAfter: timeText(last.notAfter),
     daysLeft: Math.floor((last.notAfter - now) / 86_400_000),
     intermediates: intermediates.length,
-    ...(addedAt === undefined ? {} : { addedAt }),
-    ...(activatedAt === undefined ? {} : { activatedAt }),
+    ...(addedAt === undefined ? {} : { addedAt: timeText(addedAt) }),
+    ...(activatedAt === undefined ? {} : { activatedAt: timeText(activatedAt) }),
   };
+}
+
+function timeText(at: EpochMs): string {
+  return new Date(at).toISOString();
 }
 
 function keyText({ keyKind, rsaBits }: Certificate): string {

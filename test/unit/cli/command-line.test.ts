@@ -136,6 +136,9 @@ describe('leafgate pool', () => {
     expect(made.exitCode).toBe(0);
     expect(made.stdout).toMatch(/wrote .*pool\.json\nca-[0-9a-f]{8} \(signs\)\n {2}subject/);
     expect(statSync(out).mode & 0o777).toBe(0o600);
+    const { cas } = JSON.parse((await call(['pool', 'inspect', '--json', out])).stdout) as { cas: unknown };
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown;
+    expect(cas).toMatchObject([{ notBefore: time, notAfter: time, addedAt: time, activatedAt: time }]);
     const before = readFileSync(out, 'utf8');
     const again = await call(['pool', 'create', '--out', out]);
     expect(again.stderr).toMatch(/pool-file-exists/);

@@ -87,10 +87,10 @@ const full: Extract<RunningStatus, { kind: 'running' }> = {
   status: {
     ...{ version: '0.1.0', pid: 10, startedAt: '2026-11-30T10:00:00.000Z', state: 'ready', reasons: [] },
     gateway: {
-      ...{ proxyUrl: 'http://127.0.0.1:3128', envoyPid: 11 },
+      ...{ proxyUrl: 'http://127.0.0.1:3128', envoyPid: 11, tlsUrl: 'https://127.0.0.1:3129', transparentPort: 15001 },
       policy: policyInForce({ rules: [], defaultVerdict: 'intercept' }, 'built in', epoch(Date.UTC(2026, 10, 30, 12))),
       ca: { id: 'ca-1', subject: 'O=leafgate, CN=x', notAfter: '2027-11-30T10:00:00.000Z', cas: 2 },
-      trust: { caFile: '/t/ca.pem', mergedFile: '/t/all.pem', wgetrcFile: '/t/wgetrc' },
+      trust: { ca: '/t/ca.pem', caAndSystem: '/t/all.pem', wgetrc: '/t/wgetrc' },
     },
   },
   counts: {
@@ -106,6 +106,8 @@ test('the status is shown to people line by line', () => {
     [
       'leafgate 0.1.0 on http://127.0.0.1:3128: ready, up for 3 h 14 min (process 10)',
       '  Envoy    1.40.0, LIVE, 1 open connection',
+      '  TLS      https://127.0.0.1:3129',
+      '  takes    redirected connections on port 15001',
       '  CA       ca-1, O=leafgate, CN=x, valid to 2027-11-30, one of 2 in the pool',
       '  trust    /t/ca.pem',
       '           /t/all.pem',

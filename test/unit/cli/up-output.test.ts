@@ -14,6 +14,7 @@ const facts: ReadyFacts = {
   stateFolder: '/s',
   ca: { id: 'ca-1', subject: 'O=leafgate\nCN=x', notAfter: '2027-11-30T10:00:00.000Z' },
   runCommand: 'leafgate run --',
+  hostToTry: 'example.com',
 };
 
 const recordAt = (host: string): AccessRecord => ({
@@ -84,5 +85,7 @@ test('people read a banner with the CA on one line, and how to try it', () => {
   expect(printed[0]).toMatch(
     /^leafgate 1\.2\.3: gateway on http:.*\n {2}CA {5}O=leafgate, CN=x, valid to 2027-11-30\n/,
   );
-  expect(printed[0]).toContain('leafgate run -- curl');
+  expect(printed[0]).toContain('leafgate run -- curl https://example.com/');
+  output.ready({ ...facts, hostToTry: undefined });
+  expect(printed[1]).not.toContain('curl');
 });

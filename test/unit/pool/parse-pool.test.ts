@@ -254,8 +254,8 @@ describe('a description', () => {
       key: 'RSA 2048',
       keyIdPrefix: pool.active.keyIdPrefix,
       anchorSha256: root.certificate.native.fingerprint256.replaceAll(':', '').toLowerCase(),
-      notBefore: minus(testNow, hours(1)),
-      notAfter: plus(testNow, days(10)),
+      notBefore: new Date(minus(testNow, hours(1))).toISOString(),
+      notAfter: new Date(plus(testNow, days(10))).toISOString(),
       daysLeft: 10,
       intermediates: 1,
     });
