@@ -27,7 +27,12 @@ export function followMaterial(parts: FollowMaterialParts): FollowedMaterial {
     files.follow({
       taken: (value) => {
         troubles.delete(item);
-        last = last.then(() => take(item, value, parts)).catch((thrown: unknown) => report(item, thrown, parts));
+        last = last
+          .then(() => takeOrTell(item, value, parts))
+          .then((trouble) => {
+            // bad files that came meanwhile are the newer word
+            if (trouble !== undefined && !troubles.has(item)) troubles.set(item, trouble);
+          });
       },
       refused: (error, isInForce) => {
         troubles.set(item, `the last good certificate serves: ${error.message}`);
@@ -39,21 +44,33 @@ export function followMaterial(parts: FollowMaterialParts): FollowedMaterial {
   return { troubles: () => [...troubles.values()] };
 }
 
-async function take(item: MaterialItem, value: CheckedMaterial, parts: FollowMaterialParts): Promise<void> {
+/** What keeps good files from being in force, for readyz; undefined when nothing does. */
+async function takeOrTell(
+  item: MaterialItem,
+  value: CheckedMaterial,
+  parts: FollowMaterialParts,
+): Promise<string | undefined> {
+  try {
+    return (await take(item, value, parts)) ? undefined : notTaken;
+  } catch (thrown) {
+    report(item, thrown, parts);
+    return `${notHanded}: ${LeafgateError.from(thrown).message}`;
+  }
+}
+
+const notTaken = 'Envoy does not take certificates that look good, the last ones stay in force';
+const notHanded = 'certificates could not be handed to Envoy';
+
+async function take(item: MaterialItem, value: CheckedMaterial, parts: FollowMaterialParts): Promise<boolean> {
   const { log, metrics } = parts;
   const [{ path }] = item.files;
-  if (item.secret === undefined) {
-    await parts.publishOriginRoots();
-  } else if (!(await reloadCertificates(parts, { secret: item.secret, text: value.text }))) {
-    metrics.count('leafgate_certificate_reloads_total', { of: item.kind, taken: 'no' });
-    log.error('Envoy does not take certificates that look good, the last ones stay in force', {
-      path,
-      reason: item.kind,
-    });
-    return;
-  }
-  metrics.count('leafgate_certificate_reloads_total', { of: item.kind, taken: 'yes' });
-  log.info('certificates taken', { path, reason: item.kind });
+  const { secret } = item;
+  if (secret === undefined) await parts.publishOriginRoots();
+  const isTaken = secret === undefined || (await reloadCertificates(parts, { secret, text: value.text }));
+  metrics.count('leafgate_certificate_reloads_total', { of: item.kind, taken: isTaken ? 'yes' : 'no' });
+  if (isTaken) log.info('certificates taken', { path, reason: item.kind });
+  else log.error(notTaken, { path, reason: item.kind });
+  return isTaken;
 }
 
 type Refusal = { readonly error: LeafgateError; readonly isInForce: boolean };
@@ -70,7 +87,7 @@ function refuse(item: MaterialItem, { error, isInForce }: Refusal, { log, metric
 
 function report(item: MaterialItem, thrown: unknown, { log }: FollowMaterialParts): void {
   const { message, code } = LeafgateError.from(thrown);
-  log.error('certificates could not be handed to Envoy', {
+  log.error(notHanded, {
     path: item.files[0].path,
     reason: item.kind,
     detail: message,
