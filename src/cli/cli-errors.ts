@@ -70,6 +70,11 @@ export const cliErrors = errorSlice({
     remedy: 'write the rules into the policy file, or leave --policy out',
     exitCode: exitCodes.usage,
   },
+  'policy-origin-file': {
+    message: '{file}: {path} of origin {name} cannot be used: {reason}',
+    remedy: 'give a file that this user may read, or check with --without-files a policy that is for another machine',
+    exitCode: exitCodes.usage,
+  },
   'policy-no-gateway': {
     message: 'no gateway runs on the state folder {folder}',
     remedy: 'start `leafgate up`, or name the state folder of one that runs with --state{alternative}',

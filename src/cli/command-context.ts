@@ -9,6 +9,8 @@ export type Io = {
   readonly clock: Clock;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** what stands on stdin, to its end; no more than is needed to see that it is longer than `most` bytes */
+  readonly readStdin: (most: number) => Promise<Uint8Array>;
   /** settles when whoever reads stdout has taken all of it so far, or nobody reads any more */
   readonly stdoutTaken: () => Promise<void>;
   /** whether a terminal sends its signals to us and to our children alike */

@@ -12,6 +12,7 @@ import { fitsRecord, type RecordFilter } from '../observe/record-filter.ts';
 import { createRecordJoiner, type RecordJoiner } from '../observe/record-joiner.ts';
 import type { RecordOutcome } from '../observe/reason-table.ts';
 import { trustFilePaths } from '../projection/trust-files.ts';
+import { parseActorOption } from '../settings/actor-uri.ts';
 import { parseDuration } from '../settings/quantities.ts';
 import { isSwitchedOn } from '../settings/read-settings.ts';
 import { settingsErrors } from '../settings/settings-errors.ts';
@@ -161,7 +162,9 @@ async function read({ io, path, joiner, shown, show }: Showing, ended: Ended): P
 function readFilter(values: LogValues, now: EpochMs): RecordFilter {
   const problems = createProblems();
   const hosts = (values.host ?? []).flatMap((text) => problems.attempt(() => [hostPattern(text)]) ?? []);
-  const { since: span, rule, actor, outcome } = values;
+  const { since: span, rule, outcome } = values;
+  const given = values.actor;
+  const actor = given === undefined ? undefined : problems.attempt(() => parseActorOption(given));
   const since =
     span === undefined ? undefined : problems.attempt(() => epoch(Math.max(0, now - parseDuration(span, '--since'))));
   problems.throwAny();

@@ -5,10 +5,11 @@ import { explainDecision } from '../policy/explain-decision.ts';
 import { isSwitchedOn, type SettingSource } from '../settings/read-settings.ts';
 import { parsePolicyQuestion } from '../settings/policy-question.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
+import { maxPolicyBytes } from '../settings/policy-text.ts';
 import { switchSettings } from '../settings/text-settings.ts';
 import { systemReason } from '../system-error.ts';
 import { cliErrors } from './cli-errors.ts';
-import type { CommandContext } from './command-context.ts';
+import type { CommandContext, Io } from './command-context.ts';
 import { explanationJson, explanationText } from './explanation-text.ts';
 import { hitsTable, hitsText } from './hits-text.ts';
 import { checkJson, problemsOf, remarksOf, summaryText } from './policy-check-text.ts';
@@ -18,40 +19,50 @@ import { readHitsOf } from './rule-counters.ts';
 import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
 import { chosenState } from './state-folder.ts';
 
+export type CheckValues = { readonly json?: boolean; readonly withoutFiles?: boolean };
 export type ExplainValues = { readonly actor?: string; readonly policy?: string };
 type PolicyCall = { readonly source: SettingSource; readonly context: CommandContext };
 
 export async function checkPolicyFile(
-  path: string,
-  isJson: boolean,
+  file: string,
+  { json: isJson = false, withoutFiles = false }: CheckValues,
   { io, finishWith }: CommandContext,
 ): Promise<void> {
-  const outcome = await loadPolicyFile(path).catch((thrown: unknown) => LeafgateError.from(thrown));
-  if (outcome instanceof LeafgateError) {
+  const path = file === '-' ? 'stdin' : file;
+  const loading = file === '-' ? loadStdin(io) : loadPolicyFile(file).then((loaded) => loaded.file);
+  const outcome = await loading.catch((thrown: unknown) => LeafgateError.from(thrown));
+  const problems = outcome instanceof LeafgateError ? problemsOf(outcome) : [];
+  const missing = outcome instanceof LeafgateError || withoutFiles ? [] : missingFiles(path, outcome);
+  const all = [...problems, ...missing];
+  if (outcome instanceof LeafgateError || all.length > 0) {
     finishWith(exitCodes.negative);
-    const problems = problemsOf(outcome);
-    if (isJson) io.stdout(`${JSON.stringify(checkJson(path, { problems }))}\n`);
-    else for (const problem of problems) io.stderr(`${errorLine(problem)}\n`);
+    if (isJson) io.stdout(`${JSON.stringify(checkJson(path, { problems: all }))}\n`);
+    else for (const problem of all) io.stderr(`${errorLine(problem)}\n`);
     return;
   }
-  const { file } = outcome;
-  const remarks = [...remarksOf(file), ...missingFiles(file)];
+  const remarks = remarksOf(outcome);
   if (isJson) {
-    io.stdout(`${JSON.stringify(checkJson(path, { file, remarks }))}\n`);
+    io.stdout(`${JSON.stringify(checkJson(path, { file: outcome, remarks }))}\n`);
     return;
   }
   for (const { line, text } of remarks) io.stdout(`${path}${line === undefined ? '' : `:${line}`}: warning: ${text}\n`);
-  io.stdout(`${path}: ${summaryText(file)}\n`);
+  io.stdout(`${path}: ${summaryText(outcome)}\n`);
 }
 
-/** the file may be meant for another machine */
-function missingFiles({ origins }: PolicyFile): ReturnType<typeof remarksOf> {
+/** relative paths in it start from the folder of the call */
+async function loadStdin(io: Io): Promise<PolicyFile> {
+  const bytes = await io.readStdin(maxPolicyBytes);
+  const reading = await parsePolicyBytes(bytes, { source: 'stdin', baseDir: process.cwd() });
+  if (reading.kind === 'refused') throw LeafgateError.all(reading.problems);
+  return reading.file;
+}
+
+/** `up` does not start without them */
+function missingFiles(file: string, { origins }: PolicyFile): readonly LeafgateError[] {
   return origins.flatMap(({ name, certificateFile, keyFile, caFile }) =>
-    [certificateFile, keyFile, caFile ?? certificateFile].flatMap((path, index, all) => {
-      if (all.indexOf(path) !== index) return [];
+    [...new Set([certificateFile, keyFile, caFile ?? certificateFile])].flatMap((path) => {
       const reason = unreadableReason(path);
-      if (reason === undefined) return [];
-      return [{ kind: 'origin-file', rule: name, line: undefined, text: `${path} of origin ${name}: ${reason}` }];
+      return reason === undefined ? [] : [cliErrors.error('policy-origin-file', { file, path, name, reason })];
     }),
   );
 }

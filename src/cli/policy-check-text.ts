@@ -1,6 +1,7 @@
 // What `leafgate policy check` says of a file. Pure.
 import type { LeafgateError } from '../errors.ts';
 import type { Policy, Verdict } from '../policy/policy-types.ts';
+import { placeIn } from '../settings/policy-file-errors.ts';
 import { reviewPolicy, type PolicyRemark } from '../policy/review-policy.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
 
@@ -106,7 +107,10 @@ type Checked =
 
 export function checkJson(path: string, checked: Checked): object {
   if ('problems' in checked) {
-    const problems = checked.problems.map(({ code, message, remedy }) => ({ code, message, remedy }));
+    const problems = checked.problems.map((problem) => {
+      const { code, message, remedy } = problem;
+      return { code, message, remedy, ...placeIn(problem, path) };
+    });
     return { file: path, ok: false, problems, warnings: [] };
   }
   const { file, remarks: warnings } = checked;

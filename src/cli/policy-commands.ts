@@ -1,7 +1,7 @@
 // `leafgate policy check | explain | hits`: their options. What they do is loaded when one is called.
 import type { Command } from 'commander';
 import type { CommandContext } from './command-context.ts';
-import type { ExplainValues } from './policy-call.ts';
+import type { CheckValues, ExplainValues } from './policy-call.ts';
 import { addSettingOptions, settingSource } from './setting-options.ts';
 
 export function addPolicyCommands(program: Command, context: CommandContext): void {
@@ -9,11 +9,12 @@ export function addPolicyCommands(program: Command, context: CommandContext): vo
   policy
     .command('check')
     .description('names everything that is wrong or odd in a policy file at once; exit code 4 when something is wrong')
-    .argument('<FILE>')
+    .argument('<FILE>', 'or - for what comes on stdin')
     .option('--json', 'as one JSON object')
-    .action(async (file: string, values: { readonly json?: boolean }) => {
+    .option('--without-files', 'does not look for the files that origins name: the policy is for another machine')
+    .action(async (file: string, values: CheckValues) => {
       const { checkPolicyFile } = await import('./policy-call.ts');
-      await checkPolicyFile(file, values.json === true, context);
+      await checkPolicyFile(file, values, context);
     });
   const explain = policy
     .command('explain')

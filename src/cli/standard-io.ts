@@ -18,6 +18,7 @@ export function standardIo(host: NodeJS.Process, clock: Clock): Io {
     clock,
     stdout: (text) => out.write(text),
     stderr: (text) => err.write(text),
+    readStdin: (most) => readAll(host.stdin, most),
     stdoutTaken: () => out.taken(),
     isTerminal: host.stdin.isTTY,
     linesLost: () => out.lost() + err.lost(),
@@ -32,4 +33,16 @@ export function standardIo(host: NodeJS.Process, clock: Clock): Io {
       };
     },
   };
+}
+
+async function readAll(stream: AsyncIterable<Buffer | string>, most: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk);
+    chunks.push(bytes);
+    length += bytes.length;
+    if (length > most) break;
+  }
+  return Buffer.concat(chunks);
 }

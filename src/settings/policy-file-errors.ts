@@ -1,6 +1,6 @@
 // What can be wrong with a policy file. Every problem says where it stands; `{at}` is `policy.yaml:4:12`, or the file
 // alone where no place can be named.
-import { errorSlice, exitCodes } from '../errors.ts';
+import { errorSlice, exitCodes, type LeafgateError } from '../errors.ts';
 
 const exitCode = exitCodes.usage;
 
@@ -54,3 +54,12 @@ export const policyFileErrors = errorSlice({
 });
 
 export type PolicyFileErrorCode = keyof typeof policyFileErrors.specs;
+
+export type PolicyPlace = { readonly line: number; readonly column: number };
+
+/** Where in the file called `source` a problem stands, both counted from one; undefined where it names no place. */
+export function placeIn({ fields }: LeafgateError, source: string): PolicyPlace | undefined {
+  const at = String(fields['at'] ?? '');
+  const [, line, column] = (at.startsWith(`${source}:`) && /^(\d+):(\d+)$/.exec(at.slice(source.length + 1))) || [];
+  return line === undefined ? undefined : { line: Number(line), column: Number(column) };
+}

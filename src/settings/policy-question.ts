@@ -1,6 +1,7 @@
 // What a person asks a policy: a host with or without a port, or a URL, and an actor. Pure.
 import { askedNameFromText, parseAskedName } from '../names/parse-asked-name.ts';
 import type { PolicyQuestion } from '../policy/policy-types.ts';
+import { parseActorOption } from './actor-uri.ts';
 import { splitPort } from './policy-flags.ts';
 import { settingsErrors } from './settings-errors.ts';
 
@@ -17,7 +18,7 @@ export function parsePolicyQuestion(text: string, actor: string | undefined): Po
     const example = 'api.example.com:443';
     throw settingsErrors.error('setting-malformed', { setting: 'HOST', value: text, expected, example });
   }
-  return { host: name, port: port ?? defaultPort, ...(actor === undefined ? {} : { actor }) };
+  return { host: name, port: port ?? defaultPort, ...(actor === undefined ? {} : { actor: parseActorOption(actor) }) };
 }
 
 function ofUrl({ hostname, port, protocol }: URL): ReturnType<typeof splitPort> {

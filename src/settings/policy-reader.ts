@@ -2,7 +2,7 @@
 // all problems are found at once. Must not know which keys there are.
 import type { LeafgateError } from '../errors.ts';
 import { nearestWord } from './nearest-word.ts';
-import { policyFileErrors, type PolicyFileErrorCode } from './policy-file-errors.ts';
+import { placeIn, policyFileErrors, type PolicyFileErrorCode } from './policy-file-errors.ts';
 import type { PolicyText } from './policy-text.ts';
 import type { YamlMap, YamlNode } from './policy-yaml.ts';
 
@@ -20,11 +20,12 @@ export class PolicyReader {
     this.#text = text;
   }
 
-  /** empty when nothing was wrong */
+  /** in the order of the file; empty when nothing was wrong */
   problems(): readonly LeafgateError[] {
     const { source: at } = this.#text;
-    if (this.#leftOut === 0) return this.#problems;
-    return [...this.#problems, policyFileErrors.error('policy-more-problems', { at, count: this.#leftOut })];
+    const sorted = this.#problems.toSorted((one, other) => orderOf(one, at) - orderOf(other, at));
+    if (this.#leftOut === 0) return sorted;
+    return [...sorted, policyFileErrors.error('policy-more-problems', { at, count: this.#leftOut })];
   }
 
   keep(problem: LeafgateError): void {
@@ -94,4 +95,13 @@ export class PolicyReader {
       this.problem('policy-key-unknown', keyAt, { key: key === '' ? 'an empty text' : key, place, hint });
     }
   }
+}
+
+/** a line has fewer columns: a file has at most 4 MiB */
+const lineWeight = 2 ** 23;
+
+/** what names no place comes first */
+function orderOf(problem: LeafgateError, source: string): number {
+  const place = placeIn(problem, source);
+  return place === undefined ? 0 : place.line * lineWeight + place.column;
 }

@@ -1,5 +1,6 @@
 // The rules of a policy file. A rule has one name, one verdict and one or more hosts; here it becomes one rule a host, all
 // of the same name, which is how policies are decided.
+import { isActorUri } from './actor-uri.ts';
 import { defaultRuleName } from '../policy/policy-judge.ts';
 import { groupRules } from '../policy/rule-groups.ts';
 import type { Policy, PolicyRule, RuleTarget, Verdict } from '../policy/policy-types.ts';
@@ -40,8 +41,6 @@ const maxRulesOfHost = 256;
 const maxPorts = 64;
 const maxActors = 1_000;
 const maxPort = 65_535;
-/** longest URI that a SPIFFE implementation must take (SPIFFE-ID section 2.3) */
-const maxActorBytes = 2048;
 
 export type PolicyPart = {
   readonly policy: Policy | undefined;
@@ -166,9 +165,6 @@ function readPorts(node: YamlNode, reader: PolicyReader): readonly number[] {
   return [...new Set(ports)];
 }
 
-/** absolute URIs as certificates hold them (RFC 3986 3.1); Envoy joins several with a comma */
-const actorPattern = /^[a-z][a-z0-9+.-]*:[\x21-\x2b\x2d-\x7e]+$/i;
-
 function readActors(node: YamlNode, reader: PolicyReader): readonly string[] {
   const items = reader.list(node, 'actors', {
     most: maxActors,
@@ -178,7 +174,7 @@ function readActors(node: YamlNode, reader: PolicyReader): readonly string[] {
     const meant = { expected: "the URI of a client's certificate", example: '"spiffe://cluster.local/ns/a/sa/b"' };
     const actor = reader.text(item, 'actor', meant);
     if (actor === undefined) return [];
-    if (actorPattern.test(actor) && Buffer.byteLength(actor) <= maxActorBytes) return [actor];
+    if (isActorUri(actor)) return [actor];
     reader.wrong(item, 'actor', meant);
     return [];
   });

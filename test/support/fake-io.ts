@@ -8,10 +8,13 @@ export type FakeIo = {
   stdout(): string;
   stderr(): string;
   signal(signal: NodeJS.Signals): void;
+  /** what the next reader of stdin gets; nothing unless said */
+  type(text: string): void;
 };
 
 export function createFakeIo(env: Readonly<Record<string, string>> = {}, clock: Clock = systemClock): FakeIo {
   const printed = { out: '', err: '' };
+  let typed = '';
   const listeners = new Set<(signal: NodeJS.Signals) => void>();
   return {
     stdout: () => printed.out,
@@ -19,7 +22,11 @@ export function createFakeIo(env: Readonly<Record<string, string>> = {}, clock: 
     signal: (signal) => {
       for (const heard of listeners) heard(signal);
     },
+    type: (text) => {
+      typed = text;
+    },
     io: {
+      readStdin: () => Promise.resolve(Buffer.from(typed)),
       env,
       clock,
       stdout: (text) => {

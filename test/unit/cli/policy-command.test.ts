@@ -10,6 +10,7 @@ import { policy, rule } from '../policy/policy-fixtures.ts';
 
 let temp: TempFolder;
 let file: string;
+let typed = '';
 beforeEach(() => {
   temp = createTempFolder();
   file = temp.file('p.yaml');
@@ -19,6 +20,7 @@ afterEach(() => temp.remove());
 
 async function call(...args: readonly string[]) {
   const terminal = createFakeIo({ XDG_STATE_HOME: temp.path });
+  terminal.type(typed);
   const exitCode = await runCommandLine(['policy', ...args], terminal.io);
   return { exitCode, stdout: terminal.stdout(), stderr: terminal.stderr() };
 }
@@ -54,19 +56,19 @@ describe('policy check', () => {
     expect([exitCode, stderr]).toEqual([0, '']);
   });
 
-  test('names everything that is wrong, one line each, and ends with 4', async () => {
+  test('names everything that is wrong, one line each in the order of the file, and ends with 4', async () => {
     writeFileSync(file, 'default: no\nrulez: []');
     const { exitCode, stdout, stderr } = await call('check', file);
     expect(stderr.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^leafgate: .*p\.yaml:2:1: rulez is no key.*\[policy-key-unknown\]$/),
       expect.stringMatching(/^leafgate: .*p\.yaml:1:10: default is no.*\[policy-value-wrong\]$/),
+      expect.stringMatching(/^leafgate: .*p\.yaml:2:1: rulez is no key.*\[policy-key-unknown\]$/),
     ]);
     expect([exitCode, stdout]).toEqual([4, '']);
   });
 
   test('says the same as JSON', async () => {
     writeFileSync(file, `${good}dryRun: {default: tcp}\norigins: [{name: o, hosts: [o.test], certificate: c, key: k}]`);
-    const { stdout } = await call('check', file, '--json');
+    const { stdout } = await call('check', file, '--json', '--without-files');
     expect(JSON.parse(stdout)).toMatchObject({
       ...{ file, ok: true, problems: [], default: 'deny', rules: 3, hosts: 4, origins: 1 },
       ...{ verdicts: { intercept: 1, relay: 1, deny: 1 }, dryRun: { default: 'tcp', rules: 0 } },
@@ -74,14 +76,29 @@ describe('policy check', () => {
         { kind: 'contradicted', rule: 'who', line: 10 },
         { kind: 'no-fallback', rule: 'api', line: 3 },
         { kind: 'unread-by-default', text: 'dry run: the default is tcp: what no rule names leaves unread' },
-        { kind: 'origin-file', text: `${temp.file('c')} of origin o: no such file or folder` },
-        { kind: 'origin-file', text: `${temp.file('k')} of origin o: no such file or folder` },
       ],
     });
     writeFileSync(file, 'rules: []');
     const refused = await call('check', file, '--json');
-    expect(JSON.parse(refused.stdout)).toMatchObject({ ok: false, problems: [{ code: 'policy-key-missing' }] });
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      ...{ ok: false, problems: [{ code: 'policy-key-missing', line: 1, column: 1 }] },
+    });
     expect(refused.exitCode).toBe(4);
+  });
+
+  test('says no to files of origins that are not there, as up does, unless they are elsewhere', async () => {
+    writeFileSync(file, 'default: deny\norigins: [{name: o, hosts: [o.test], certificate: c, key: k}]');
+    const { exitCode, stderr } = await call('check', file);
+    expect(stderr.match(/\/[ck] of origin o cannot be used: no such file or folder/g)).toHaveLength(2);
+    expect(exitCode).toBe(4);
+    expect((await call('check', file, '--without-files')).exitCode).toBe(0);
+  });
+
+  test('reads stdin where - is given', async () => {
+    typed = 'default: deny\n';
+    expect(await call('check', '-')).toEqual({ exitCode: 0, stdout: 'stdin: no rule, default deny\n', stderr: '' });
+    typed = 'default: no\n';
+    expect((await call('check', '-')).stderr).toMatch(/stdin:1:10: default is no/);
   });
 });
 
@@ -118,6 +135,12 @@ describe('policy explain', () => {
     const itself = await explained('x.test');
     expect(itself).toContain('no rule names the host');
     expect(itself).toContain('*.x.test holds every name below x.test, not x.test itself: list both');
+  });
+
+  test('refuses an actor that is no URI', async () => {
+    const { exitCode, stderr } = await call('explain', 'api.x.test', '--actor', 'foo', '--policy', file);
+    expect(stderr).toMatch(/--actor is "foo", which is not the URI of a client's certificate/);
+    expect(exitCode).toBe(2);
   });
 
   test('takes the actor into account', async () => {

@@ -84,7 +84,7 @@ describe('a policy file', () => {
     expect(parse('---\ndefault: tcp\n...\n')).toMatchObject({ file: { policy: policy('tcp') } });
   });
 
-  it('reports everything that is wrong at once, each with its place', () => {
+  it('reports everything that is wrong at once, each with its place, in the order of the file', () => {
     const text = [
       'rules:',
       '  - name: Big',
@@ -96,18 +96,18 @@ describe('a policy file', () => {
       'dry-run: {}',
     ].join('\n');
     expect(problemsOf(text)).toEqual([
-      'p.yaml:8:1: dry-run is no key of the policy file; write dryRun if that was meant; known are default, rules, dryRun, origins [policy-key-unknown]',
       'p.yaml:1:1: the policy file has no default; state what becomes of hosts that no rule names, as `default: deny` [policy-key-missing]',
-      'p.yaml:3:5: hots is no key of rule 1; write hosts if that was meant; known are name, hosts, ports, actors, verdict [policy-key-unknown]',
-      'p.yaml:2:11: name is Big, which is not a name of small letters, digits, dots, hyphens and underscores; write it like model-apis [policy-value-wrong]',
       'p.yaml:2:5: rule 1 has no hosts; list its hosts, as `hosts: [api.example.com]` [policy-key-missing]',
+      'p.yaml:2:11: name is Big, which is not a name of small letters, digits, dots, hyphens and underscores; write it like model-apis [policy-value-wrong]',
+      'p.yaml:3:5: hots is no key of rule 1; write hosts if that was meant; known are name, hosts, ports, actors, verdict [policy-key-unknown]',
       'p.yaml:4:14: verdict is passthrough, which is not one of intercept, relay, tcp, deny; write it like verdict: relay [policy-value-wrong]',
       'p.yaml:5:5: rule 2 has no name; give it one, as `name: model-apis`: records and refusals show it [policy-key-missing]',
-      'p.yaml:7:13: port is "443", which is not a number from 1 to 65535; write it like ports: [443, 8443] [policy-value-wrong]',
-      'p.yaml:7:20: port is 70000, which is not a number from 1 to 65535; write it like ports: [443, 8443] [policy-value-wrong]',
       'p.yaml:5:13: host is https://a.example.com/x, which is not a host name, *.suffix, an address or a range; write it like a.example.com [policy-value-wrong]',
       'p.yaml:5:38: host is "*", which is not a host name, *.suffix, an address or a range; write it like `default: …` for all that no rule names [policy-value-wrong]',
       'p.yaml:5:43: host is 10.1.2.3/8, which is not a host name, *.suffix, an address or a range; write it like 10.0.0.0/8 [policy-value-wrong]',
+      'p.yaml:7:13: port is "443", which is not a number from 1 to 65535; write it like ports: [443, 8443] [policy-value-wrong]',
+      'p.yaml:7:20: port is 70000, which is not a number from 1 to 65535; write it like ports: [443, 8443] [policy-value-wrong]',
+      'p.yaml:8:1: dry-run is no key of the policy file; write dryRun if that was meant; known are default, rules, dryRun, origins [policy-key-unknown]',
     ]);
   });
 
