@@ -15,11 +15,12 @@ import { addRunCommand } from './run-command.ts';
 import { addSdsCommand } from './sds-command.ts';
 import { addStatusCommand } from './status-command.ts';
 import { isSwitchedOn } from '../settings/read-settings.ts';
+import { environmentNameOf, flagOf } from '../settings/setting-types.ts';
 import { switchSettings } from '../settings/text-settings.ts';
 import { settingSource } from './setting-options.ts';
 import { addTransparentCommands } from './transparent-commands.ts';
 import { addUpCommand } from './up-command.ts';
-import { printError } from './print-error.ts';
+import { logError, printError } from './print-error.ts';
 import { readVersion } from './read-version.ts';
 
 const examples = `Examples:
@@ -44,16 +45,18 @@ Exit codes:
 /** Runs one command line (without node and script) to its end. Never throws. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
   const context = createContext(io);
-  const program = buildProgram(context);
+  let hasBegun = false;
+  const program = buildProgram(context, () => (hasBegun = true));
   try {
     await program.parseAsync([...args], { from: 'user' });
     return context.exitCode();
   } catch (error) {
-    return reportFailure(error, context, commandIn(program, args));
+    return reportFailure(error, context, { args, hasBegun, named: commandIn(program, args) });
   }
 }
 
-function buildProgram(context: CommandContext): Command {
+/** `begun` is told when a command takes over */
+function buildProgram(context: CommandContext, begun: () => void): Command {
   const program = new Command('leafgate');
   program
     .description('mints a TLS leaf for the name a client has just sent, for an Envoy egress gateway')
@@ -87,6 +90,7 @@ function buildProgram(context: CommandContext): Command {
   program.hook('preAction', (_, command) => {
     const source = settingSource(command, context.io);
     if (isSwitchedOn(switchSettings.verbose, source)) context.beVerbose();
+    begun();
   });
   return program;
 }
@@ -95,11 +99,31 @@ function allCommands(command: Command): readonly Command[] {
   return command.commands.flatMap((child) => [child, ...allCommands(child)]);
 }
 
-function reportFailure(error: unknown, context: CommandContext, command: string): ExitCode {
+type FailedCall = { readonly args: readonly string[]; readonly hasBegun: boolean; readonly named: string };
+
+async function reportFailure(error: unknown, context: CommandContext, call: FailedCall): Promise<ExitCode> {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
-  const known = error instanceof CommanderError ? usageError(error, command) : LeafgateError.from(error);
-  printError(known, context);
+  const known = error instanceof CommanderError ? usageError(error, call.named) : LeafgateError.from(error);
+  if (!isForPrograms(call, context.io)) {
+    printError(known, context);
+    return known.exitCode;
+  }
+  logError(known, context);
+  // one that has begun says itself how it ended
+  if (call.named === 'up ' && !call.hasBegun) {
+    const { outputForPrograms } = await import('./up-output.ts');
+    const { stdout, clock } = context.io;
+    outputForPrograms({ stdout, clock, log: context.createLog(true) }).stopped({ cause: 'error', error: known });
+  }
   return known.exitCode;
+}
+
+/** The servers, whose whole stderr is JSON lines then. Their options may not have been read: the words must do. */
+function isForPrograms({ named, args }: FailedCall, { env }: Io): boolean {
+  const isServer = named === 'up ' || named === 'sds ';
+  return (
+    isServer && (args.includes(flagOf(switchSettings.json)) || env[environmentNameOf(switchSettings.json)] === '1')
+  );
 }
 
 function usageError(error: CommanderError, command: string): LeafgateError {

@@ -4,8 +4,8 @@ import type { Log } from '../observe/log.ts';
 import type { StateFolder } from './state-folder.ts';
 import { openStateFolder, stateFolderPath } from './state-folder.ts';
 import { takeLock } from './state-lock.ts';
-import { givenTexts, type SettingSource } from '../settings/read-settings.ts';
-import { textSettings } from '../settings/text-settings.ts';
+import { givenTexts, isSwitchedOn, type SettingSource } from '../settings/read-settings.ts';
+import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { CommandContext } from './command-context.ts';
 import type { Gateway } from './gateway.ts';
@@ -20,6 +20,33 @@ import { outputForPeople, outputForPrograms, type ReadyFacts, type StopCause, ty
 
 export async function serveGateway(source: SettingSource, context: CommandContext): Promise<void> {
   const { io } = context;
+  const isJson = isJsonWanted(source);
+  const log = context.createLog(isJson);
+  const output = isJson
+    ? outputForPrograms({ stdout: io.stdout, log, clock: io.clock })
+    : outputForPeople({ stdout: io.stdout, say: context.say });
+  try {
+    await serve(source, { context, log, output });
+  } catch (thrown) {
+    output.stopped({ cause: 'error', error: LeafgateError.from(thrown) });
+    throw thrown;
+  }
+}
+
+/** a malformed LEAFGATE_JSON is told with the other problems of the call */
+function isJsonWanted(source: SettingSource): boolean {
+  try {
+    return isSwitchedOn(switchSettings.json, source);
+  } catch {
+    return false;
+  }
+}
+
+type UpPlace = Pick<UpSession, 'context' | 'log' | 'output'>;
+
+async function serve(source: SettingSource, place: UpPlace): Promise<void> {
+  const { context, output } = place;
+  const { io } = context;
   const options = readGatewayOptions(source, textSettings.listen.default ?? '');
   const folderPath = stateFolderPath(givenTexts(textSettings.state, source).at(-1)?.text, io.env);
   const { state, poolCreated } = await openStateFolder(folderPath, io.clock);
@@ -27,17 +54,10 @@ export async function serveGateway(source: SettingSource, context: CommandContex
   if (attempt.kind === 'taken')
     throw cliErrors.error('state-locked', { folder: state.folder, pid: attempt.holder.pid });
   const signals = signalHeard(io);
-  const log = context.createLog(options.json);
-  const output = options.json
-    ? outputForPrograms({ stdout: io.stdout, log, clock: io.clock })
-    : outputForPeople({ stdout: io.stdout, say: context.say });
   try {
     if (poolCreated) output.poolCreated(state.poolFile);
-    const session = runUntilSignal({ state, options, context, log, output, signal: signals.first });
+    const session = runUntilSignal({ ...place, state, options, signal: signals.first });
     output.stopped(await Promise.race([session, forced(signals.second, context)]));
-  } catch (thrown) {
-    output.stopped({ cause: 'error', error: LeafgateError.from(thrown) });
-    throw thrown;
   } finally {
     removeGatewayNote(state);
     attempt.lock.release();

@@ -127,7 +127,7 @@ export function outputForPrograms({ stdout, log, clock }: JsonParts): UpOutput {
         ...tls,
         ...redirected,
         trust: trustNames(trust),
-        ca: { id: ca.id, notAfter: ca.notAfter },
+        ca: { id: ca.id, subject: oneLine(ca.subject), notAfter: ca.notAfter },
         stateFolder,
       });
       release();
@@ -144,8 +144,18 @@ export function outputForPrograms({ stdout, log, clock }: JsonParts): UpOutput {
 
 function stopFields(cause: StopCause): object {
   if (cause.cause !== 'error') return cause;
-  const { code, message } = cause.error;
-  return { cause: cause.cause, code, message };
+  const { problems } = cause.error;
+  const all = problems.length === 0 ? {} : { problems: problems.map(problemFields) };
+  return { cause: cause.cause, ...problemFields(cause.error), ...all };
+}
+
+function problemFields({ code, message, remedy }: LeafgateError): object {
+  return { code, message, remedy };
+}
+
+/** a distinguished name has a line for each part */
+function oneLine(subject: string): string {
+  return subject.replaceAll('\n', ', ');
 }
 
 function frontLine({ url, subject, notAfter, asksForCertificates }: FrontFacts): string {
@@ -159,7 +169,7 @@ function banner(facts: ReadyFacts): string {
     `leafgate ${version}: gateway on ${proxyUrl}`,
     ...(front === undefined ? [] : [frontLine(front)]),
     ...(transparentPort === undefined ? [] : [`  takes  redirected connections on port ${transparentPort}`]),
-    `  CA     ${ca.subject.replaceAll('\n', ', ')}, valid to ${ca.notAfter.slice(0, 10)}`,
+    `  CA     ${ca.id}, ${oneLine(ca.subject)}, valid to ${ca.notAfter.slice(0, 10)}`,
     `  trust  ${trust.caFile} (the CA alone)`,
     `         ${trust.mergedFile} (with the system's roots)`,
     `  check  with these files a request succeeds, with the system's roots it fails: both shown`,

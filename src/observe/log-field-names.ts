@@ -7,6 +7,8 @@ export const lineFields = { time: 'time', level: 'level', sentence: 'message' } 
 export type LogFieldName =
   /** code of an error of ours */
   | 'code'
+  /** what to do about it */
+  | 'remedy'
   /** what a sentence cannot foresee: an error's message, another program's words */
   | 'detail'
   /** which part of Envoy speaks */

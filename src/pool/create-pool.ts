@@ -2,7 +2,7 @@
 // ActivatedAt are ours, and others ignore them. Time and randomness are arguments.
 import { days, type EpochMs } from '../clock.ts';
 import { SecretBytes } from '../secret-bytes.ts';
-import { createCa, type CaKeyKind } from '../x509/create-ca.ts';
+import { createCa, generationOf, type CaKeyKind } from '../x509/create-ca.ts';
 
 export type PoolRequest = {
   readonly now: EpochMs;
@@ -12,13 +12,11 @@ export type PoolRequest = {
 
 const caLifetime = days(365);
 
-/** The bytes of the pool, private key inside. The CA's ID starts with what its leaves' SDS versions start with. */
+/** The bytes of the pool, private key inside. The CA's ID starts with what its leaves' SDS versions start with, and its subject ends with it. */
 export function createPool({ now, randomBytes, keyKind }: PoolRequest): SecretBytes {
   const ca = createCa({ now, lifetimeMs: caLifetime, randomBytes, ...(keyKind === undefined ? {} : { keyKind }) });
   const at = new Date(now).toISOString();
-  const id = `ca-${Buffer.from(ca.certificate.subjectKeyId ?? [])
-    .toString('hex')
-    .slice(0, 8)}`;
+  const id = `ca-${generationOf(ca.certificate.subjectKeyId ?? new Uint8Array())}`;
   const document = {
     CAs: [
       {

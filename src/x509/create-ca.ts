@@ -39,7 +39,8 @@ const backdate = hours(1);
 export function createCa(request: CaRequest): CreatedCa {
   const { now, lifetimeMs, randomBytes } = request;
   const { publicKey, privateKey } = generateCaKey(request.keyKind ?? 'P-256');
-  const generation = Buffer.from(randomBytes(4)).toString('hex');
+  // by the key, as the ID in a pool is: a person who meets the one finds the other
+  const generation = generationOf(subjectKeyIdOf(publicKey.export({ format: 'der', type: 'spki' })));
   const organisation = request.organisation ?? 'leafgate';
   const subjectDer = encodeName(organisation, `${organisation} CA ${generation}`);
   const der = encodeCaCertificate({
@@ -88,6 +89,11 @@ export function encodeCaCertificate(request: CaCertificateRequest): Uint8Array {
     derValue(contextTag(3, 'constructed'), encodeAsn1(sequence(...extensions))),
   );
   return assembleCertificate({ tbs, scheme }, signSync(scheme, issuer.key, tbs));
+}
+
+/** what tells one CA from another to people: the first eight hex digits of the subject key id */
+export function generationOf(subjectKeyId: Uint8Array): string {
+  return Buffer.from(subjectKeyId).toString('hex').slice(0, 8);
 }
 
 /** RFC 7093 2, method 1: the first 160 bits of the SHA-256 of the public key's bits */

@@ -53,7 +53,11 @@ describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': en
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       proxyUrl: gateway.proxyUrl,
       trust: { ca: gateway.caFile, caAndSystem: gateway.mergedFile, wgetrc: expect.stringMatching(/wgetrc$/) },
-      ca: { id: expect.stringMatching(/^ca-[0-9a-f]{8}$/), notAfter: expect.stringMatching(/^\d{4}-.*Z$/) },
+      ca: {
+        id: expect.stringMatching(/^ca-[0-9a-f]{8}$/),
+        subject: expect.stringMatching(/^O=leafgate, CN=leafgate CA [0-9a-f]{8}$/),
+        notAfter: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
       stateFolder: gateway.state,
     });
     expect(values.slice(1, -1).every(({ kind }) => typeof kind === 'string')).toBe(true);
@@ -137,7 +141,8 @@ describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': en
     const [pid] = envoyPids(gateway.state);
     if (pid !== undefined) process.kill(pid, 'SIGKILL');
     expect((await gateway.process.exited).status).toBe(1);
-    expect(gateway.process.stderr()).toMatch(/Envoy ended by itself \(SIGKILL\).*\[envoy-ended\]/);
+    const told: unknown = JSON.parse(gateway.process.stderr().trim().split('\n').at(-1) ?? '');
+    expect(told).toMatchObject({ level: 'error', code: 'envoy-ended', message: expect.stringMatching(/\(SIGKILL\)/) });
     expect(gateway.process.stdout()).toMatch(/"event":"stopped".*"cause":"error","code":"envoy-ended".*\}\n$/);
   });
 

@@ -61,6 +61,36 @@ describe('a wrong call gets one line that says what is wrong and what to do', ()
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
+  // a supervisor that reads `up --json` reads nothing else: what it cannot parse is lost
+  test.each<[readonly string[], Record<string, string>, string]>([
+    [['up', '--json', '--bogus'], {}, 'usage'],
+    [['up', '--json', '--drain', 'x'], {}, 'setting-malformed'],
+    [['up', '--listen', 'bogus'], { LEAFGATE_JSON: '1' }, 'setting-malformed'],
+    [['up', '--json', '--client-ca', 'f'], {}, 'front-needs-certificate'],
+    [['up', '--json'], { LEAFGATE_LISTEM: 'x' }, 'setting-unknown'],
+  ])('for programs it is JSON, and a stopped event says it: %j', async (args, env, code) => {
+    const { exitCode, stdout, stderr } = await call(args, env);
+    expect(exitCode).toBe(2);
+    const line: unknown = JSON.parse(stderr);
+    expect(line).toMatchObject({ level: 'error', code });
+    expect(line).toHaveProperty('remedy');
+    expect(JSON.parse(stdout)).toMatchObject({ event: 'stopped', cause: 'error', code });
+  });
+
+  test('for programs several problems are a line each, and all of them in the event', async () => {
+    const { stdout, stderr } = await call(['up', '--json', '--leaf-ttl', 'x', '--mint-rate', '0']);
+    expect(stderr.trim().split('\n')).toHaveLength(2);
+    const { code, problems } = JSON.parse(stdout) as { code: string; problems: readonly { code: string }[] };
+    expect(code).toBe('several-problems');
+    expect(problems.map((problem) => problem.code)).toEqual(['setting-malformed', 'setting-out-of-range']);
+  });
+
+  test('the SDS server has no events, and its errors are JSON lines too', async () => {
+    const { stdout, stderr } = await call(['sds', '--json', '--pool', 'p', ...nobody]);
+    expect(stdout).toBe('');
+    expect(JSON.parse(stderr)).toMatchObject({ level: 'error' });
+  });
+
   test('several problems are told at once, a line each', async () => {
     const { stderr } = await call(['up', '--leaf-ttl', 'x', '--mint-rate', '0', '--resolve', 'a', '--allow-from', 'b']);
     expect(stderr.trim().split('\n')).toHaveLength(4);
@@ -135,6 +165,8 @@ describe('leafgate pool', () => {
     const made = await call(['pool', 'create', '--out', out]);
     expect(made.exitCode).toBe(0);
     expect(made.stdout).toMatch(/wrote .*pool\.json\nca-[0-9a-f]{8} \(signs\)\n {2}subject/);
+    // one number in the ID and in the subject: whoever meets the one finds the other
+    expect(made.stdout).toMatch(/^ca-(\w{8}) \(signs\)\n.*leafgate CA \1$/m);
     expect(statSync(out).mode & 0o777).toBe(0o600);
     const { cas } = JSON.parse((await call(['pool', 'inspect', '--json', out])).stdout) as { cas: unknown };
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown;

@@ -66,7 +66,10 @@ describe('for programs', () => {
     [{ cause: 'interrupted', signal: 'SIGTERM' } as const, { cause: 'interrupted', signal: 'SIGTERM' }],
     [
       { cause: 'error', error: LeafgateError.from(new Error('x')) } as const,
-      { cause: 'error', code: 'internal', message: 'an unexpected failure: x' },
+      {
+        ...{ cause: 'error', code: 'internal', message: 'an unexpected failure: x' },
+        remedy: 'run again with --verbose and report the output',
+      },
     ],
   ])('the last line is stopped with its cause: %j', (cause, expected) => {
     const { output, lines } = forPrograms();
@@ -83,7 +86,7 @@ test('people read a banner with the CA on one line, and how to try it', () => {
   const output = outputForPeople({ stdout: (text) => void printed.push(text), say: (text) => void printed.push(text) });
   output.ready(facts);
   expect(printed[0]).toMatch(
-    /^leafgate 1\.2\.3: gateway on http:.*\n {2}CA {5}O=leafgate, CN=x, valid to 2027-11-30\n/,
+    /^leafgate 1\.2\.3: gateway on http:.*\n {2}CA {5}ca-1, O=leafgate, CN=x, valid to 2027-11-30\n/,
   );
   expect(printed[0]).toContain('leafgate run -- curl https://example.com/');
   output.ready({ ...facts, hostToTry: undefined });
