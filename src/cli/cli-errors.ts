@@ -12,6 +12,11 @@ export const cliErrors = errorSlice({
     remedy: 'give another folder with --state, or make it yours and writable',
     exitCode: exitCodes.environment,
   },
+  'state-folder-foreign': {
+    message: 'the folder {folder} has files that leafgate did not write, and cannot be its state folder',
+    remedy: 'give a folder of its own with --state DIR: one that is missing or empty, or that leafgate made',
+    exitCode: exitCodes.environment,
+  },
   'state-folder-open': {
     message: 'the state folder {folder} can be read by others (mode {mode})',
     remedy: 'it holds a CA key: run `chmod 700 {folder}`, and make a new pool if somebody may have read it',
@@ -25,7 +30,8 @@ export const cliErrors = errorSlice({
   },
   'state-locked': {
     message: 'a gateway is already running on the state folder {folder} (process {pid})',
-    remedy: 'use it with `leafgate run -- COMMAND`, stop it, or give another folder with --state',
+    remedy:
+      'use it with `leafgate run -- COMMAND`, stop it, or start a second one on a folder of its own with --state DIR',
     exitCode: exitCodes.environment,
   },
   'state-pool-missing': {

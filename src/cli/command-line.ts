@@ -128,7 +128,10 @@ function isForPrograms({ named, args }: FailedCall, { env }: Io): boolean {
 
 function usageError(error: CommanderError, command: string): LeafgateError {
   if (error.code === 'commander.help') return cliErrors.error('usage', { detail: 'no command was given', command });
-  const detail = error.message.replace(/^error: /, '').replace(/\s+/g, ' ');
+  const detail = error.message
+    .replace(/^error: /, '')
+    .replace(/\s+/g, ' ')
+    .replace(/\.$/, '');
   return cliErrors.error('usage', { detail, command }, error);
 }
 

@@ -19,6 +19,7 @@ import { checkOriginCas, originRoots, writeEnvoyFiles, writeOriginRoots } from '
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { gatewaySpecFor } from './gateway-spec-for.ts';
+import { filesNeeded } from './open-files.ts';
 import { enforcePolicy } from './enforce-policy.ts';
 import { inTurn } from './in-turn.ts';
 import { followMaterial } from './follow-material.ts';
@@ -81,9 +82,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const { options, folder, clock, closers } = parts;
   const loaded = await loadPolicy(options.policy);
   const spec = gatewaySpecFor(options, await bindListeners(options), folder, loaded.file);
-  if (spec.limits.maxConnections < options.quantities.maxConnections) {
-    parts.log.warn('the limit of open files allows fewer connections', { detail: `${spec.limits.maxConnections}` });
-  }
+  warnOfFewerConnections(spec.limits.maxConnections, parts);
   const live = createLivePolicy(loaded, parts);
   const system = await readSystemRoots();
   const known: { pool?: () => Pool } = {};
@@ -126,6 +125,15 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     },
     failed: failureOf(envoy),
   };
+}
+
+function warnOfFewerConnections(possible: number, { options, log }: GatewayParts): void {
+  const asked = options.quantities.maxConnections;
+  if (possible >= asked) return;
+  log.warn('the limit of open files allows fewer connections than --max-connections', {
+    detail: `${possible} of ${asked}`,
+    remedy: `raise it, for example with \`ulimit -n ${filesNeeded(asked)}\`, or give --max-connections ${possible}`,
+  });
 }
 
 /** lost records, limits and refused files do not make a gateway unfit for work, but whoever asks is told */

@@ -19,12 +19,17 @@ export function connectionsPossible(limit: number): number {
   return Math.max(0, Math.floor((limit - ownFiles) / filesPerConnection));
 }
 
+/** the limit with which so many connections are possible */
+export function filesNeeded(connections: number): number {
+  return ownFiles + connections * filesPerConnection;
+}
+
 /** At most `asked`. @throws open-files-too-few */
 export function connectionsWithin(limit: number | undefined, asked: number): number {
   if (limit === undefined) return asked;
   const possible = connectionsPossible(limit);
   if (possible < fewestConnections) {
-    const needed = ownFiles + fewestConnections * filesPerConnection;
+    const needed = filesNeeded(fewestConnections);
     throw cliErrors.error('open-files-too-few', { limit, needed });
   }
   return Math.min(asked, possible);

@@ -5,6 +5,7 @@ import type { Policy, Verdict } from '../policy/policy-types.ts';
 import { parseRuleFlag, policyOfFlags } from '../settings/policy-flags.ts';
 import { parseHostPatternSetting } from '../settings/parse-targets.ts';
 import { givenTexts, isSwitchedOn, type SettingSource } from '../settings/read-settings.ts';
+import { settingsErrors } from '../settings/settings-errors.ts';
 import { flagOf, type TextSetting } from '../settings/setting-types.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
@@ -26,8 +27,9 @@ const verdictFlags: readonly (readonly [TextSetting, Verdict])[] = [
 ];
 
 /** Of `up` and `run`: everything is intercepted unless something else is said. Keeps what is wrong as problems. */
-export function readGatewayPolicy(settings: SettingSource, { attempt }: Problems): PolicyChoice {
-  const path = givenTexts(textSettings.policy, settings).at(-1)?.text;
+export function readGatewayPolicy(settings: SettingSource, problems: Problems): PolicyChoice {
+  const { attempt } = problems;
+  const path = policyFile(settings, problems);
   const given = verdictFlags.flatMap(([row, verdict]) => givenTexts(row, settings).map((text) => ({ text, verdict })));
   if (path !== undefined) {
     attempt(() => checkAlone([...new Set(given.map(({ text }) => text.setting))]));
@@ -39,8 +41,9 @@ export function readGatewayPolicy(settings: SettingSource, { attempt }: Problems
 }
 
 /** Of `sds`, which starts with an explicit choice only. Keeps what is wrong as problems. */
-export function readMintingPolicy(source: SettingSource, { attempt }: Problems): PolicyChoice {
-  const path = givenTexts(textSettings.policy, source).at(-1)?.text;
+export function readMintingPolicy(source: SettingSource, problems: Problems): PolicyChoice {
+  const { attempt } = problems;
+  const path = policyFile(source, problems);
   const allowed = givenTexts(textSettings.allow, source);
   const isAny = attempt(() => isSwitchedOn(switchSettings.allowAny, source)) ?? false;
   const chosen = [
@@ -55,6 +58,18 @@ export function readMintingPolicy(source: SettingSource, { attempt }: Problems):
     ({ text, setting }) => attempt(() => [parseHostPatternSetting(text, setting)]) ?? [],
   );
   return { kind: 'rules', policy: policyAllowingOnly(patterns), source: fromFlags };
+}
+
+/** an empty variable of a script is a slip, and no policy would intercept everything */
+function policyFile(source: SettingSource, { attempt }: Problems): string | undefined {
+  const given = givenTexts(textSettings.policy, source).at(-1);
+  if (given?.text === '') attempt(() => refuseEmpty(given.setting));
+  return given?.text;
+}
+
+function refuseEmpty(setting: string): never {
+  const [expected, example] = ['the path of a file', `${setting} policy.yaml`];
+  throw settingsErrors.error('setting-malformed', { setting, value: '', expected, example });
 }
 
 function checkAlone(others: readonly string[]): void {

@@ -56,8 +56,8 @@ export function followPolicy({ loaded, live, apply, clock, log, metrics, closers
         metrics.count('leafgate_policy_reloads_total', { taken: 'no' });
         live.trouble('file', `the last good policy decides: ${problemsText(problems)}`);
         for (const problem of problems) {
-          const { message: detail, code } = problem;
-          log.error('policy refused, the last good one goes on deciding', { path, detail, code });
+          const { message: detail, code, remedy } = problem;
+          log.error('policy refused, the last good one goes on deciding', { path, detail, remedy, code });
         }
       },
     },

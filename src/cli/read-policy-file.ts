@@ -23,8 +23,9 @@ export async function loadPolicyFile(path: string): Promise<{ readonly bytes: Ui
   return { bytes, file: reading.file };
 }
 
-/** @throws policy-file-unreadable, policy-file-too-large */
+/** @throws policy-file-unnamed, policy-file-unreadable, policy-file-too-large */
 export async function readPolicyBytes(path: string): Promise<Uint8Array> {
+  if (path === '') throw policyFileErrors.error('policy-file-unnamed');
   const content = await readRegularFile(path, maxPolicyBytes);
   switch (content.kind) {
     case 'bytes':

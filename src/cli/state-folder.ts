@@ -59,7 +59,7 @@ export type OpenedState = { readonly state: StateFolder; readonly poolCreated: b
 /**
  * Opens the folder, making it and its pool on the first use. A pool that was there and is gone is an error: a new CA
  * made in silence would break every client that trusted the old one.
- * @throws state-folder-unusable, state-folder-open, state-schema-unknown, state-pool-missing
+ * @throws state-folder-unusable, state-folder-foreign, state-folder-open, state-schema-unknown, state-pool-missing
  */
 export async function openStateFolder(folder: string, clock: Clock): Promise<OpenedState> {
   const state = knownState(folder);
@@ -91,7 +91,7 @@ function makePrivateFolder(folder: string): void {
     if (isOurs(folder)) {
       if ((mode & 0o077) !== 0) throw cliErrors.error('state-folder-open', { folder, mode: mode.toString(8) });
     } else if (readdirSync(folder).some((name) => !isOfFirstStart(name))) {
-      throw cliErrors.error('state-folder-unusable', { folder, detail: 'it has files that leafgate did not write' });
+      throw cliErrors.error('state-folder-foreign', { folder });
     } else {
       chmodSync(folder, 0o700);
     }

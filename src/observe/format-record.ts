@@ -17,7 +17,7 @@ export function formatRecordLine(record: AccessRecord, { withReason = true } = {
     shownProtocol(record).padEnd(widths.protocol),
     (record.status === undefined || record.status === 0 ? '-' : String(record.status)).padStart(widths.status),
     shownDuration(record.durationMs).padStart(widths.duration),
-    `${shownVerb(record)} ${shownTarget(record)}`,
+    `${shownVerb(record)} ${shownTarget(record)}${shownActor(record, '  for ')}`,
   ];
   return printableLine(`${columns.join('  ')}${withReason ? shownReason(record) : ''}`);
 }
@@ -44,7 +44,7 @@ export function formatWhy(record: AccessRecord, trust: TrustPaths): readonly str
     ...(upstreamFailure === undefined ? [] : [['origin', upstreamFailure]]),
     [
       'by',
-      `${record.decision}:${record.rule}${record.actor === undefined ? '' : `, for ${record.actor}`}, id ${record.id}`,
+      `${record.decision}:${record.rule}${shownActor(record, ', for ')}${record.id === '' ? '' : `, id ${record.id}`}`,
     ],
   ];
   return rows.map(([label = '', text = '']) => printableLine(`          ${label.padEnd(whyLabel)}${text}`));
@@ -61,6 +61,10 @@ function trustRows({ caFile, mergedFile }: TrustPaths): readonly (readonly strin
 
 /** whoever runs a client that does not trust the gateway has to do something, and is looking at this line */
 const withRemedy: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['client-distrusts', 'client-no-request']);
+
+function shownActor({ actor }: AccessRecord, before: string): string {
+  return actor === undefined ? '' : `${before}${actor}`;
+}
 
 function shownReason({ reason }: AccessRecord): string {
   if (reason === undefined) return '';
@@ -97,6 +101,8 @@ function shownVerb(record: AccessRecord): string {
 
 function shownTarget({ host, port, path, kind }: AccessRecord): string {
   const isUsual = kind === 'request' && (port === undefined || port === 443 || port === 80);
+  // a handshake that ended before its server name
+  if (host === '') return '-';
   const authority = host.includes(':') ? `[${host}]` : host;
   const target = `${authority}${isUsual || port === undefined ? '' : `:${port}`}${path ?? ''}`;
   return target.length > maxTargetChars ? `${target.slice(0, maxTargetChars)}…` : target;

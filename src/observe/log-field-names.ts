@@ -11,6 +11,8 @@ export type LogFieldName =
   | 'remedy'
   /** what a sentence cannot foresee: an error's message, another program's words */
   | 'detail'
+  /** what to do about it */
+  | 'remedy'
   /** which part of Envoy speaks */
   | 'logger'
   /** file or socket */

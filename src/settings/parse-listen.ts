@@ -15,17 +15,20 @@ const unixPrefix = 'unix:';
 
 /** Port 0 asks the system for a free one. Throws `setting-malformed`. */
 export function parseListenAddress(text: string, setting = '--listen'): ListenAddress {
+  const listen = readListenAddress(text);
+  if (listen !== undefined) return listen;
+  throw settingsErrors.error('setting-malformed', {
+    ...{ setting, value: text, expected: 'an IP address and a port', example: '127.0.0.1:3128 or [::1]:3128' },
+  });
+}
+
+function readListenAddress(text: string): ListenAddress | undefined {
   const [, inBrackets, bare, portText] = listenPattern.exec(text) ?? [];
   const address = parseIpAddress(inBrackets ?? bare ?? '');
   const port = Number(portText);
   const isIpv6Written = inBrackets !== undefined;
   if (address === undefined || !(port <= 65_535) || (address.octets.length === 16) !== isIpv6Written) {
-    throw settingsErrors.error('setting-malformed', {
-      setting,
-      value: text,
-      expected: 'an IP address and a port',
-      example: '127.0.0.1:3128 or [::1]:3128',
-    });
+    return undefined;
   }
   return { address, port };
 }
@@ -53,7 +56,13 @@ export function parseDnsServer(text: string, setting = '--dns'): ListenAddress {
 
 /** `unix:/absolute/path` or `ADDRESS:PORT`. Throws `setting-malformed`. */
 export function parseListenTarget(text: string, setting = '--listen'): ListenTarget {
-  if (!text.startsWith(unixPrefix)) return { kind: 'tcp', ...parseListenAddress(text, setting) };
+  if (!text.startsWith(unixPrefix)) {
+    const listen = readListenAddress(text);
+    if (listen !== undefined) return { kind: 'tcp', ...listen };
+    const expected = 'a unix socket, or an IP address and a port';
+    const example = 'unix:/run/leafgate/name.sock or 127.0.0.1:9090';
+    throw settingsErrors.error('setting-malformed', { setting, value: text, expected, example });
+  }
   const path = text.slice(unixPrefix.length);
   if (!isAbsolute(path) || path.includes('\0') || Buffer.byteLength(path) > maxSocketPathBytes) {
     throw settingsErrors.error('setting-malformed', {

@@ -36,7 +36,9 @@ export function parseCidrSetting(text: string, setting: string): Cidr {
 export function parseHostPatternSetting(text: string, setting = '--allow'): HostPattern {
   const pattern = parseHostPattern(text);
   if (pattern !== undefined) return pattern;
-  throw malformed(setting, text, { expected: 'a host name or a pattern', example: 'example.com or *.example.com' });
+  const forAll = text === '*' ? ', or give --allow-any for every name' : '';
+  const example = `example.com or *.example.com${forAll}`;
+  throw malformed(setting, text, { expected: 'a host name or a pattern', example });
 }
 
 function malformed(

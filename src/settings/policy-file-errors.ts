@@ -5,6 +5,11 @@ import { errorSlice, exitCodes, type LeafgateError } from '../errors.ts';
 const exitCode = exitCodes.usage;
 
 export const policyFileErrors = errorSlice({
+  'policy-file-unnamed': {
+    message: 'the name of the policy file is empty',
+    remedy: 'give the path of a file; look for a variable that is not set',
+    exitCode,
+  },
   'policy-file-unreadable': {
     message: 'the policy file {at} cannot be read: {reason}',
     remedy: 'give a file that this user can read',

@@ -77,7 +77,7 @@ describe('a state folder', () => {
   test('is not made out of a folder that holds somebody else’s files', async () => {
     mkdirSync(folder);
     writeFileSync(`${folder}/thesis.txt`, 'text');
-    await expect(openStateFolder(folder, clock)).rejects.toMatchObject({ code: 'state-folder-unusable' });
+    await expect(openStateFolder(folder, clock)).rejects.toMatchObject({ code: 'state-folder-foreign' });
     expect(existsSync(`${folder}/pool.json`)).toBe(false);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccessRecord } from '../../../src/observe/access-record.ts';
-import { formatRecordLine } from '../../../src/observe/format-record.ts';
+import { formatRecordLine, formatWhy } from '../../../src/observe/format-record.ts';
 
 const record: AccessRecord = {
   kind: 'request',
@@ -31,6 +31,17 @@ const shown = (change: Change): string =>
   formatRecordLine(JSON.parse(JSON.stringify({ ...record, ...change })) as AccessRecord).slice(10);
 
 describe('formatRecordLine', () => {
+  test('says who it was for where that is known', () => {
+    expect(shown({ actor: 'spiffe://a/b' })).toMatch(/GET api\.example\.com\/v1\/x {2}for spiffe:\/\/a\/b$/);
+  });
+
+  test('has a dash where a handshake ended before its server name, and no id where there is none', () => {
+    const early = { ...record, kind: 'handshake', host: '', id: '', method: undefined, reason: refused } as const;
+    expect(shown({ ...early, path: undefined, port: undefined })).toMatch(/TLS - {2}\(refused by rule ads\)$/);
+    const lines = formatWhy({ ...record, id: '', reason: refused }, { caFile: '/c', mergedFile: '/m' });
+    expect(lines.at(-1)).toMatch(/by +intercept:default$/);
+  });
+
   test('shows the time of day of the reader', () => {
     const local = new Date(record.time).toTimeString().slice(0, 8);
     expect(formatRecordLine(record)).toMatch(new RegExp(`^${local}  127`));
