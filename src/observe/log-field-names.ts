@@ -7,8 +7,6 @@ export const lineFields = { time: 'time', level: 'level', sentence: 'message' } 
 export type LogFieldName =
   /** code of an error of ours */
   | 'code'
-  /** what to do about it */
-  | 'remedy'
   /** what a sentence cannot foresee: an error's message, another program's words */
   | 'detail'
   /** what to do about it */
