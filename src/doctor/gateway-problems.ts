@@ -52,7 +52,8 @@ export const stateProblems = problemTable({
   'pool-ends-soon': {
     severity: 'warning',
     what: 'the CA that signs ({ca}) ends on {date}, in {days} days',
-    remedy: 'add a new CA to the pool in time, so that clients trust it before it signs',
+    remedy:
+      'add a new CA in time, so that clients trust it before it signs; docs/pool.md, "Another CA takes over", has how',
   },
   'pool-ca-left-out': {
     severity: 'warning',

@@ -171,7 +171,7 @@ export const poolErrors = errorSlice({
   },
   'pool-ca-expired': {
     message: 'CA {ca}: the {certificate} expired at {notAfter}; every client refuses it',
-    remedy: 'activate another CA of the pool, or make a new pool and distribute it',
+    remedy: 'let another CA take over, and publish it: docs/pool.md, "Another CA takes over", has how',
     exitCode: usage,
   },
   'pool-ca-not-yet-valid': {
@@ -181,7 +181,7 @@ export const poolErrors = errorSlice({
   },
   'pool-ca-ends-too-soon': {
     message: 'CA {ca}: its chain ends at {notAfter}, sooner than the shortest leaf would',
-    remedy: 'activate another CA of the pool; leaves never outlive their CA',
+    remedy: 'let another CA take over, as docs/pool.md has it: leaves never outlive their CA',
     exitCode: usage,
   },
   'pool-ca-ed25519': {
