@@ -3,6 +3,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
 import { replaceFile } from '../replace-file.ts';
+import type { SettingValues } from './running-settings.ts';
 import type { StateFolder } from './state-folder.ts';
 import { lockHolder } from './state-lock.ts';
 
@@ -18,6 +19,8 @@ export type RunningGatewayNote = {
   readonly sdsSocket: string;
   /** the rules that decide now */
   readonly policyInForce: string;
+  /** what it was started with */
+  readonly settings: SettingValues;
 };
 
 const noteSchema = z.object({
@@ -30,6 +33,7 @@ const noteSchema = z.object({
   adminSocket: z.string(),
   sdsSocket: z.string(),
   policyInForce: z.string(),
+  settings: z.record(z.string(), z.union([z.string(), z.array(z.string()), z.boolean()])).default({}),
 });
 
 export async function writeGatewayNote(state: StateFolder, note: RunningGatewayNote): Promise<void> {

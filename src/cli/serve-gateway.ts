@@ -15,6 +15,7 @@ import { interruptedStart, withGateway } from './gateway-session.ts';
 import { ownCommand } from './own-command.ts';
 import { interruptedExitCode, signalHeard } from './stop-signals.ts';
 import { readVersion } from './read-version.ts';
+import { givenSettings } from './running-settings.ts';
 import { removeGatewayNote, writeGatewayNote } from './running-gateway-file.ts';
 import { outputForPeople, outputForPrograms, type ReadyFacts, type StopCause, type UpOutput } from './up-output.ts';
 
@@ -56,7 +57,7 @@ async function serve(source: SettingSource, place: UpPlace): Promise<void> {
   const signals = signalHeard(io);
   try {
     if (poolCreated) output.poolCreated(state.poolFile);
-    const session = runUntilSignal({ ...place, state, options, signal: signals.first });
+    const session = runUntilSignal({ ...place, state, options, source, signal: signals.first });
     output.stopped(await Promise.race([session, forced(signals.second, context)]));
   } finally {
     removeGatewayNote(state);
@@ -67,13 +68,15 @@ async function serve(source: SettingSource, place: UpPlace): Promise<void> {
 type UpSession = {
   readonly state: StateFolder;
   readonly options: GatewayOptions;
+  readonly source: SettingSource;
   readonly context: CommandContext;
   readonly log: Log;
   readonly output: UpOutput;
   readonly signal: Promise<NodeJS.Signals>;
 };
 
-async function runUntilSignal({ state, options, context, log, output, signal }: UpSession): Promise<StopCause> {
+async function runUntilSignal(session: UpSession): Promise<StopCause> {
+  const { state, options, source, context, log, output, signal } = session;
   const folder = makeGatewayFolder(state.gatewayDir);
   const { adminSocket, sdsSocket, policyInForce } = folder;
   const outcome = await withGateway(
@@ -95,7 +98,8 @@ async function runUntilSignal({ state, options, context, log, output, signal }: 
     async (gateway, ended, healthAddress) => {
       const { proxyUrl, trust } = gateway;
       const places = { healthAddress, adminSocket, sdsSocket, policyInForce };
-      await writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust, ...places });
+      const settings = givenSettings(source, proxyUrl);
+      await writeGatewayNote(state, { pid: process.pid, proxyUrl, ...trust, ...places, settings });
       output.ready(readyFacts(gateway, state, context));
       await Promise.race([signal, ended]);
       // a command that starts now must not come through a gateway that is going

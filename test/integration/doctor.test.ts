@@ -54,6 +54,17 @@ describeWithTools('leafgate doctor', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy 
     }
   });
 
+  test('looks at what the running gateway was started with where nothing else is given', async () => {
+    const policy = temp.file('of-the-gateway.yaml');
+    writeFileSync(policy, 'default: deny\n');
+    const other = await startGatewayUnderTest({ envoy, temp, stateName: 'other', args: ['--policy', policy] });
+    const seen = await diagnose(other.state);
+    const noteOf = (id: string): string | undefined => seen.checks.find((check) => check.id === id)?.note;
+    expect(noteOf('listen')).toBe(`127.0.0.1:${other.proxyPort} is the running gateway's`);
+    expect(noteOf('policy')).toBe(policy);
+    await other.stop();
+  });
+
   test('opens no listener of the options for that handshake, so that none of them can spoil it', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');

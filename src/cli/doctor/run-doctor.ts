@@ -8,7 +8,8 @@ import { switchSettings, textSettings } from '../../settings/text-settings.ts';
 import type { CommandContext } from '../command-context.ts';
 import { readGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
 import { sweepRunFolders } from '../run-folders.ts';
-import type { RunningGatewayNote } from '../running-gateway-file.ts';
+import { findRunningGateway, type RunningGatewayNote } from '../running-gateway-file.ts';
+import { withRunningSettings } from '../running-settings.ts';
 import { chosenState } from '../state-folder.ts';
 import { gatherEnvironment, gatherGivenFiles } from './gather-environment.ts';
 import { gatherEnvoy } from './gather-envoy.ts';
@@ -19,9 +20,15 @@ import { printReports } from './print-reports.ts';
 import { tryThroughRunning, tryThroughTemporary, type TemporaryParts } from './try-handshake.ts';
 
 export async function runDoctor(source: SettingSource, context: CommandContext): Promise<void> {
-  const options = readGatewayOptions(source, textSettings.listen.default ?? '');
+  const isJson = isSwitchedOn(switchSettings.json, source);
+  const note = findRunningGateway(chosenState(source, context.io.env));
+  const effective = note === undefined ? source : withRunningSettings(source, note.settings);
+  if (note !== undefined && !isJson) {
+    context.say(`options that are not given here are those of the running gateway (process ${note.pid})`);
+  }
+  const options = readGatewayOptions(effective, textSettings.listen.default ?? '');
   const facts = await gatherFacts(options, source, context);
-  printReports(runChecks(doctorChecks, facts), isSwitchedOn(switchSettings.json, source), context);
+  printReports(runChecks(doctorChecks, facts), isJson, context);
 }
 
 async function gatherFacts(

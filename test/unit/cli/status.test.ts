@@ -25,7 +25,12 @@ describe('leafgate status', () => {
   };
   const note = {
     ...{ pid: process.pid, proxyUrl: 'http://127.0.0.1:3128', caFile: '/c', mergedFile: '/m', wgetrcFile: '/w' },
-    ...{ adminSocket: '/nowhere/admin.sock', sdsSocket: '/nowhere/sds.sock', policyInForce: '/nowhere/policy.json' },
+    ...{
+      adminSocket: '/nowhere/admin.sock',
+      sdsSocket: '/nowhere/sds.sock',
+      policyInForce: '/nowhere/policy.json',
+      settings: {},
+    },
   };
 
   test('ends with 4 where nothing runs, and makes no folder', async () => {

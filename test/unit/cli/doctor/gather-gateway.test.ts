@@ -67,6 +67,7 @@ describe('a gateway', () => {
       adminSocket: temp.file('s/admin.sock'),
       sdsSocket: temp.file('s/sds.sock'),
       policyInForce: '/p',
+      settings: {},
     });
     const gone = ['gateway-silent', 'sds-socket-gone', 'envoy-admin-silent'];
     expect(foundIn({ gateway: (await gatherGateway(state)).facts })).toEqual(gone);
