@@ -20,7 +20,8 @@ describeWithTools('npm', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
     startProcess('npm', args, { env: environment({ envoy, temp }), cwd: root });
   const fromElsewhere = (...args: readonly string[]) =>
     runCommand('npm', ['--prefix', root, 'run', '-s', 'leafgate', '--', ...args], {
-      env: { ...environment({ envoy, temp }), npm_config_registry: 'https://registry.invalid/' },
+      // a temporary folder of its own: another suite counts those of its own commands
+      env: { ...environment({ envoy, temp }), TMPDIR: temp.path, npm_config_registry: 'https://registry.invalid/' },
       cwd: temp.path,
     });
 
