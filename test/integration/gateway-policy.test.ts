@@ -169,8 +169,8 @@ describeWithTools('a gateway with a policy file', ['envoy-1.40.0'], ({ 'envoy-1.
     const refusals = await metric('leafgate_policy_reloads_total{taken="no"}');
     write('default: maybe\nrulez: []\n');
     await gateway.process.waitForOutput(/policy refused, the last good one goes on deciding/);
-    expect(gateway.process.stderr()).toMatch(/policy\.yaml:1:10: default is maybe/);
-    expect(gateway.process.stderr()).toMatch(/policy\.yaml:2:1: rulez is no key/);
+    await gateway.process.waitForOutput(/policy\.yaml:1:10: default is maybe/);
+    await gateway.process.waitForOutput(/policy\.yaml:2:1: rulez is no key/);
     expect(await readyz()).toMatch(/the last good policy decides: .*policy\.yaml:1:10: default is maybe.*and 1 more/);
     expect(await metric('leafgate_policy_is_current')).toBe(0);
     expect(await metric('leafgate_policy_reloads_total{taken="no"}')).toBe(refusals + 1);
