@@ -1,8 +1,10 @@
 // Children of tests: each in its own process group, so that it and what it started end together, by pid, when the test
-// says so, when the deadline passes, or when the test process ends.
+// says so, when the deadline passes, or when the test process ends, however it ends.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { StringDecoder } from 'node:string_decoder';
+import { systemClock } from '../../src/clock.ts';
+import { holdLifeline } from '../../src/lifeline.ts';
 import type { ChildEnvironment } from './scrubbed-environment.ts';
 import { waitFor, withDeadline } from './wait-for.ts';
 
@@ -45,7 +47,7 @@ export async function runCommand(
   options: CommandOptions,
 ): Promise<CommandResult> {
   const started = performance.now();
-  const child = startProcess(command, args, options);
+  const child = startChild(command, args, options);
   let timedOut = false;
   const timer = setTimeout(() => {
     timedOut = true;
@@ -62,7 +64,19 @@ export async function runCommand(
   };
 }
 
+/** Serves until it is stopped; a test process that is killed, as by the runner's own end, does not leave it behind. */
 export function startProcess(command: string, args: readonly string[], options: CommandOptions): StartedProcess {
+  const started = startChild(command, args, options);
+  if (started.pid > 0) {
+    const { pid } = started;
+    const lifeline = holdLifeline({ pid, clock: systemClock, graceMs: 5000, onLost: () => undefined });
+    void started.exited.finally(() => lifeline.release()).catch(() => undefined);
+  }
+  return started;
+}
+
+/** Ends by itself before long. */
+function startChild(command: string, args: readonly string[], options: CommandOptions): StartedProcess {
   const child = spawn(command, args, {
     env: options.env,
     cwd: options.cwd,

@@ -52,6 +52,19 @@ describe('children of tests', () => {
     await child.waitForOutput(/ready/);
     expect(await child.stop(100)).toEqual({ status: null, signal: 'SIGKILL' });
   });
+
+  test('end also when the test process is killed, as a runner that is ended kills its workers', async () => {
+    const support = new URL('../../support/run-command.ts', import.meta.url).href;
+    const script = `
+      const { startProcess } = await import(${JSON.stringify(support)});
+      console.log(startProcess('sleep', ['60'], { env: {} }).pid);
+      setInterval(() => undefined, 1000);`;
+    const worker = startProcess(process.execPath, ['--input-type=module', '--eval', script], { env });
+    const [pid = ''] = await worker.waitForOutput(/^\d+$/m);
+    worker.signal('SIGKILL');
+    await worker.exited;
+    await waitFor('its child to end', () => !isAlive(Number(pid)));
+  });
 });
 
 describe('waiting', () => {
