@@ -31,8 +31,6 @@ export const stateKeys = {
   rule: 'leafgate.rule',
   /** `true` or not, piece by piece: whether the names of a leg agree */
   namesAgree: 'leafgate.names_agree',
-  /** `true` for a request whose host and port all readers take alike */
-  isTargetWellFormed: 'leafgate.is_target_well_formed',
   /** `true` for a request whose target is the gateway itself */
   isOwnAddress: 'leafgate.is_own_address',
 } as const;

@@ -1,5 +1,6 @@
 // Invariant 7: nothing leaves under a lying name. The host of the CONNECT, the server name and the authority must be the
 // same, by case, trailing dots and brackets ignored; on any failure to compute them the answer is no.
+import { denyWhere } from './denial.ts';
 import {
   cel,
   celFormat,
@@ -19,7 +20,7 @@ import { namesRuleName } from './local-replies.ts';
  */
 const requestPortAgrees = String.raw`!request.host.matches('.*:[0-9]+$') || re.extract(request.host, ':0*([0-9]+)$', '\\1') == string(filter_state['${stateKeys.port}'])`;
 
-type Comparison = { readonly object: JsonObject; readonly agreed: string };
+export type Comparison = { readonly object: JsonObject; readonly agreed: string };
 
 /** decrypted requests: server name, authority and CONNECT host, all three */
 export const interceptComparison = comparison([
@@ -63,8 +64,5 @@ function comparison(expressions: readonly string[]): Comparison {
 
 function denyUnless(agreed: string): JsonObject {
   const agrees = { filter_state: { key: stateKeys.namesAgree, string_match: { exact: agreed } } };
-  return {
-    action: 'DENY',
-    policies: { [namesRuleName]: { permissions: [{ any: true }], principals: [{ not_id: agrees }] } },
-  };
+  return denyWhere(namesRuleName, { not_id: agrees });
 }

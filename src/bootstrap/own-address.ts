@@ -3,6 +3,7 @@
 // points at the gateway is refused when it is resolved, by the DNS cache for the gateway's own ports.
 import { isIpv6 } from '../names/ip-address.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import { denyWhere } from './denial.ts';
 import { cel, celFormat, dynamicHost, httpStateFilter, ownObject, stateKeys } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 import { ownAddressRuleName } from './local-replies.ts';
@@ -16,10 +17,7 @@ export function ownAddressFilters(spec: GatewaySpec): readonly JsonObject[] {
     httpStateFilter('own-address', [ownObject(stateKeys.isOwnAddress, celFormat(cel(isOwn)))]),
     extension('envoy.filters.http.rbac', 'envoy.extensions.filters.http.rbac.v3.RBAC', {
       rules_stat_prefix: 'own_address_',
-      rules: {
-        action: 'DENY',
-        policies: { [ownAddressRuleName]: { permissions: [{ any: true }], principals: [{ filter_state: isTrue }] } },
-      },
+      rules: denyWhere(ownAddressRuleName, { filter_state: isTrue }),
     }),
   ];
 }

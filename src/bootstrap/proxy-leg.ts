@@ -15,7 +15,7 @@ import { requestToOwnPort } from './own-listeners.ts';
 import { followedFile, followedFilter, resolveFile } from './rendered-files.ts';
 import { resolveFilterName } from './resolve-filter.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
-import { targetFormFilters } from './target-form.ts';
+import { targetFormFilter } from './target-form.ts';
 
 const clientFilterName = 'client';
 const ruleFilterName = 'rule';
@@ -36,7 +36,7 @@ export function proxyConnectionManager(plan: Plan, name: string, clients: ProxyC
     filters: [
       httpStateFilter(clientFilterName, clientObjects.map(keptHere)),
       ...clientRateFilters(plan.spec.limits.clientRate, clients.countedBy),
-      ...targetFormFilters,
+      targetFormFilter,
       resolveFilter(paths),
       ...ownAddressFilters(plan.spec),
       policyFilter(plan),

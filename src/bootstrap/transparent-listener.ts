@@ -36,7 +36,7 @@ import { ownAddressFilters } from './own-address.ts';
 import { ownPorts } from './own-listeners.ts';
 import { proxyConnectionManager, resolveFilter } from './proxy-leg.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
-import { targetFormFilters } from './target-form.ts';
+import { targetFormFilter } from './target-form.ts';
 
 const transparentListenerName = 'transparent';
 const chains = { byName: 'redirected-by-name', byAddress: 'redirected-by-address', http: 'redirected-http' } as const;
@@ -147,7 +147,7 @@ function clearConnectionManager(plan: Plan): JsonObject {
       ...clientRateFilters(plan.spec.limits.clientRate, 'address'),
       httpStateFilter('names', [portComparison.object]),
       namesHttpFilter(portComparison),
-      ...targetFormFilters,
+      targetFormFilter,
       resolveFilter(paths),
       ...ownAddressFilters(plan.spec),
       policyFilter(plan),
