@@ -16,7 +16,7 @@ import {
 import { extension, type JsonObject } from './json.ts';
 import { handshakeTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
-import { clearComparison, interceptComparison, namesHttpFilter } from './name-comparison.ts';
+import { clearComparison, interceptComparison, namesHttpFilter, type Comparison } from './name-comparison.ts';
 import { tunnelToOwnPort } from './own-listeners.ts';
 import { credentialFilters } from './origin-credentials.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
@@ -39,13 +39,7 @@ export function interceptChain(plan: Plan): JsonObject {
       httpConnectionManager(plan, {
         name: chainNames.intercept,
         accessLogs: [accessLog('intercept', plan.spec.paths.accessLog)],
-        filters: [
-          httpStateFilter('names', [requestHostObject, interceptComparison.object]),
-          namesHttpFilter(interceptComparison),
-          policyFilter(plan),
-          literalGuard(plan.spec),
-          ...credentialFilters(plan.spec),
-        ],
+        filters: [...decidingFilters(plan, interceptComparison), ...credentialFilters(plan.spec)],
         virtualHosts: [
           virtualHost('self-check', domainsOf(plan.spec.selfCheck.host), [routeTo(clusterNames.selfCheck)]),
           virtualHost(
@@ -70,12 +64,7 @@ export function clearChain(plan: Plan): JsonObject {
       httpConnectionManager(plan, {
         name: chainNames.clear,
         accessLogs: [accessLog('clear', plan.spec.paths.accessLog)],
-        filters: [
-          httpStateFilter('names', [requestHostObject, clearComparison.object]),
-          namesHttpFilter(clearComparison),
-          policyFilter(plan),
-          literalGuard(plan.spec),
-        ],
+        filters: decidingFilters(plan, clearComparison),
         virtualHosts: [
           selfCheckRefusal(plan.spec.selfCheck.host),
           virtualHost('origins', ['*'], clearRoutes(clusterNames.originClearAsAsked, tunnelToOwnPort(plan.spec))),
@@ -83,6 +72,16 @@ export function clearChain(plan: Plan): JsonObject {
       }),
     ],
   };
+}
+
+/** a request is known by one name, or refused, before it is judged */
+function decidingFilters(plan: Plan, names: Comparison): readonly JsonObject[] {
+  return [
+    httpStateFilter('names', [requestHostObject, names.object]),
+    namesHttpFilter(names),
+    policyFilter(plan),
+    literalGuard(plan.spec),
+  ];
 }
 
 /**
