@@ -6,7 +6,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { epoch, hours } from '../../src/clock.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { freePort } from '../support/free-port.ts';
-import { runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import {
+  curlThrough,
+  runLeafgate,
+  startGatewayUnderTest,
+  type GatewayUnderTest,
+} from '../support/gateway-under-test.ts';
 import { knockOn } from '../support/odd-server-name.ts';
 import { runCommand, type CommandResult } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
@@ -74,15 +79,13 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
     temp.remove();
   });
 
-  const curlThrough = (...args: readonly string[]): Promise<CommandResult> =>
-    runCommand(curl, ['-sS', '-m', '15', '-x', gateway.proxyUrl, '--cacert', gateway.caFile, ...args], {
-      env: scrubbedEnvironment(temp.path),
-    });
+  const ask = (...args: readonly string[]): Promise<CommandResult> =>
+    curlThrough({ curl, temp, gateway }, '-m', '15', ...args);
   const url = (name: string, path = '/'): string => `https://${name}.test:${origins[name]?.port ?? 0}${path}`;
 
   test('is decrypted, forwarded and shown, with the leaf minted once and cached afterwards', async () => {
-    expect((await curlThrough('-o', '/dev/null', '-w', '%{http_code}', url('good', '/first'))).stdout).toBe('200');
-    expect((await curlThrough('-o', '/dev/null', '-w', '%{http_code}', url('good', '/second'))).stdout).toBe('200');
+    expect((await ask('-o', '/dev/null', '-w', '%{http_code}', url('good', '/first'))).stdout).toBe('200');
+    expect((await ask('-o', '/dev/null', '-w', '%{http_code}', url('good', '/second'))).stdout).toBe('200');
     const first = await gateway.recordOf('the first request', ({ path }) => path === '/first');
     expect(first).toMatchObject({
       ...{ kind: 'request', host: 'good.test', decision: 'intercept', outcome: 'ok', leaf: 'minted', method: 'GET' },
@@ -96,7 +99,7 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
   });
 
   test('never has its query string in the record', async () => {
-    await curlThrough(url('good', '/search?token=hunter2'));
+    await ask(url('good', '/search?token=hunter2'));
     await gateway.recordOf('the search', ({ path }) => path === '/search');
     expect(gateway.process.stdout()).not.toContain('hunter2');
     expect(readFileSync(`${gateway.state}/gateway/access.json`, 'utf8')).not.toContain('hunter2');
@@ -108,7 +111,7 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
     ['unknown', 'origin-distrusted', /not trusted|unknown|nobody|trust/],
   ] as const)('to an origin whose certificate is %s gets 502, and the record says why', async (name, code, words) => {
     const before = origins[name]?.seen.requests;
-    const answer = await curlThrough('-w', '\n%{http_code}', url(name));
+    const answer = await ask('-w', '\n%{http_code}', url(name));
     expect(answer.stdout).toMatch(/"error":"origin_failed"/);
     expect(answer.stdout).toMatch(/502$/);
     expect(answer.stdout).not.toMatch(/CERTIFICATE_VERIFY_FAILED/);
@@ -128,7 +131,7 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
   });
 
   test('to an address that the guard closes is refused before anything is dialled', async () => {
-    const answer = await curlThrough('-w', '%{http_code}', 'http://127.0.0.2:1/');
+    const answer = await ask('-w', '%{http_code}', 'http://127.0.0.2:1/');
     expect(answer.stdout).toMatch(/"error":"destination_denied".*403$/s);
     const record = await gateway.recordOf('the refusal', ({ host }) => host === '127.0.0.2');
     expect(record).toMatchObject({ decision: 'deny', outcome: 'refused', reason: { code: 'destination-denied' } });
@@ -140,7 +143,7 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
   ])('whose %s names another host than its CONNECT is refused', async (what, args) => {
     const port = origins['good']?.port ?? 0;
     const target = what.includes('plain') ? ['-p', `http://good.test:${port}/mismatch`] : [url('good', '/mismatch')];
-    const answer = await curlThrough('-w', '\n%{http_code}', ...args, ...target);
+    const answer = await ask('-w', '\n%{http_code}', ...args, ...target);
     expect(answer.stdout).toMatch(/"error":"name_mismatch"[^]*403$/);
   });
 
@@ -181,9 +184,9 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
     ['a name that --resolve points at it', ['loop.test']],
   ])('to the gateway itself by %s is refused once and does not go round', async (_, names) => {
     const authority = `${names[0] ?? '127.0.0.1'}:${gateway.proxyPort}`;
-    const answer = await curlThrough('-w', '\n%{http_code}', `http://${authority}/round`);
+    const answer = await ask('-w', '\n%{http_code}', `http://${authority}/round`);
     expect(answer.stdout).toMatch(/"error":"destination_denied"[^]*403$/);
-    const tunnelled = await curlThrough('-p', `http://${authority}/round`);
+    const tunnelled = await ask('-p', `http://${authority}/round`);
     expect(tunnelled.stderr).toMatch(/403/);
     const host = names[0] ?? '127.0.0.1';
     const record = await gateway.recordOf('the loop', (candidate) => candidate.host === host);
@@ -212,7 +215,7 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
   });
 
   test('never carries a refusal that an origin forged', async () => {
-    const answer = await curlThrough('-i', url('forger'));
+    const answer = await ask('-i', url('forger'));
     expect(answer.stdout).toMatch(/^HTTP\/2 403/m);
     expect(answer.stdout).not.toMatch(/x-leafgate/i);
   });
@@ -229,19 +232,13 @@ describeWithTools('a request through the gateway', ['envoy-1.40.0', 'curl'], ({ 
   });
 
   test('that only writes the name of the self-check into its Host header is refused and shown', async () => {
-    const answer = await curlThrough(
-      '-w',
-      '%{http_code}',
-      '-H',
-      'Host: self-check.leafgate.invalid',
-      url('good', '/hidden'),
-    );
+    const answer = await ask('-w', '%{http_code}', '-H', 'Host: self-check.leafgate.invalid', url('good', '/hidden'));
     expect(answer.stdout).toMatch(/name_mismatch.*403$/s);
     await gateway.recordOf('the hidden request', ({ path }) => path === '/hidden');
   });
 
   test('carries no header of Envoy to either side', async () => {
-    const answer = await curlThrough('-i', '--http1.1', url('good', '/headers'));
+    const answer = await ask('-i', '--http1.1', url('good', '/headers'));
     expect(answer.stdout).not.toMatch(/^(?:server: envoy|x-envoy-)/im);
     expect(origins['good']?.seen.decrypted.toLowerCase()).not.toMatch(/x-envoy|x-forwarded|x-request-id/);
   });

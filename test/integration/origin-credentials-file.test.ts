@@ -12,6 +12,7 @@ import {
 } from '../support/credential-workshop.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import {
+  curlThrough,
   environment,
   runLeafgate,
   startGatewayUnderTest,
@@ -65,17 +66,7 @@ describeWithTools('origins of a policy file', ['envoy-1.40.0', 'curl'], ({ 'envo
 
   const seen = async (): Promise<string> => {
     origin.dropConnections();
-    const args = [
-      '-sS',
-      '-m',
-      '10',
-      '-x',
-      gateway.proxyUrl,
-      '--cacert',
-      gateway.caFile,
-      `https://mtls.test:${origin.port}/`,
-    ];
-    const { stdout } = await runCommand(curl, args, { env: environment({ envoy, temp }) });
+    const { stdout } = await curlThrough({ curl, temp, gateway }, `https://mtls.test:${origin.port}/`);
     return stdout.replace(/^.* sees /, '');
   };
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isOriginCause } from '../../src/settings/origin-causes.ts';
 import { startBadlyCertified, startBadlySpoken, startBlackHole, type BrokenOrigin } from '../support/broken-origins.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
-import { startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import { curlThrough, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { runCommand } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
@@ -57,8 +57,8 @@ describeWithTools('an origin that fails', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.
   const portOf = (name: string): number => origins[name]?.port ?? 443;
   const ask = async (url: string, ...args: readonly string[]): Promise<Answer> => {
     const format = '\n%{http_code} %{header_json}';
-    const all = ['-sS', '-m', '20', '-x', gateway.proxyUrl, '--cacert', gateway.caFile, '-w', format, ...args, url];
-    const { stdout, stderr } = await runCommand(curl, all, { env: scrubbedEnvironment(temp.path) });
+    const through = { curl, temp, gateway };
+    const { stdout, stderr } = await curlThrough(through, '-m', '20', '-w', format, ...args, url);
     const [, body, status, json] = /^([^]*?)\n(\d{3}) (\{[^]*)$/.exec(stdout) ?? [];
     if (json === undefined) throw new Error(`no answer: ${stdout} ${stderr}`);
     const headers = JSON.parse(json) as { readonly [name: string]: readonly string[] };

@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { caPem, makeCurrentCa } from '../support/credential-workshop.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
-import { environment, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
-import { runCommand } from '../support/run-command.ts';
+import { curlThrough, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { createTempFolder } from '../support/temp-folder.ts';
 import { createTestAuthority, issueServerCertificate } from '../support/test-certificates.ts';
 import { startTlsOrigin, type TlsOrigin } from '../support/tls-origin.ts';
@@ -42,21 +41,7 @@ describeWithTools('the roots for origins', ['envoy-1.40.0', 'curl'], ({ 'envoy-1
 
   const statusOf = async (index: number): Promise<string> => {
     const url = `https://${names[index] ?? ''}:${origins[index]?.port ?? 0}/`;
-    const args = [
-      '-sS',
-      '-m',
-      '10',
-      '-x',
-      gateway.proxyUrl,
-      '--cacert',
-      gateway.caFile,
-      '-o',
-      '/dev/null',
-      '-w',
-      '%{http_code}',
-      url,
-    ];
-    return (await runCommand(curl, args, { env: environment({ envoy, temp }) })).stdout;
+    return (await curlThrough({ curl, temp, gateway }, '-o', '/dev/null', '-w', '%{http_code}', url)).stdout;
   };
 
   test('are those of the file, as it is now', async () => {

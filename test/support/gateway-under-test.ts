@@ -69,6 +69,18 @@ export function startLeafgate(args: readonly string[], options: GatewayUnderTest
   return startProcess(process.execPath, [mainScript, ...args], { env: environment(options) });
 }
 
+export type CurlThrough = {
+  readonly curl: string;
+  readonly temp: TempFolder;
+  readonly gateway: Pick<GatewayUnderTest, 'proxyUrl' | 'caFile'>;
+};
+
+/** curl through the gateway with its CA alone, for ten seconds unless `args` say otherwise */
+export function curlThrough({ curl, temp, gateway }: CurlThrough, ...args: readonly string[]): Promise<CommandResult> {
+  const all = ['-sS', '-m', '10', '-x', gateway.proxyUrl, '--cacert', gateway.caFile, ...args];
+  return runCommand(curl, all, { env: scrubbedEnvironment(temp.path) });
+}
+
 export function environment({ envoy, temp, env }: GatewayUnderTestOptions): ChildEnvironment {
   return scrubbedEnvironment(temp.path, { LEAFGATE_ENVOY: envoy, ...env });
 }
