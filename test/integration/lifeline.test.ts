@@ -1,10 +1,11 @@
 // Real processes: what one lifeline ends, when, and what it never ends.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { holdLifeline } from '../../src/lifeline.ts';
 import { childrenOf, commandLine } from '../support/gateway-under-test.ts';
+import { isRunning } from '../support/is-running.ts';
 import { startProcess, type StartedProcess } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
@@ -47,15 +48,6 @@ function holderOf(pid: number): StartedProcess {
 /** the shells that wait for a process to be gone */
 function shellsOf(holder: number): readonly number[] {
   return childrenOf(holder).filter((pid) => commandLine(pid).includes('leafgate-lifeline'));
-}
-
-/** a zombie waits only to be counted as ended */
-function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'));
-  } catch {
-    return false;
-  }
 }
 
 test.each([

@@ -40,7 +40,7 @@ export function describeWithMachine<Name extends ToolName>(
   });
 }
 
-function skipWithReason(title: string, reason: string): void {
+export function skipWithReason(title: string, reason: string): void {
   describe(title, () => {
     if (process.env['LEAFGATE_TEST_FORBID_SKIPS'] === '1') {
       test(`is not skipped (${reason})`, () => {

@@ -3,6 +3,7 @@
 import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { builtProgram, clusterPrograms, givenProgram, type ClusterProgram } from './install-parts/cluster-tools.mjs';
 import { scrubbedEnvironment } from './scrubbed-environment.ts';
 
 const systemTools = [
@@ -29,6 +30,7 @@ export type ToolName =
   | (typeof systemTools)[number]
   | (typeof goTools)[number]
   | (typeof benchTools)[number]
+  | ClusterProgram
   | 'mitmdump'
   | `envoy-${EnvoyVersion}`
   /** the virtual environment with requests, httpx and cryptography */
@@ -40,10 +42,12 @@ export type FoundTool =
   { readonly path: string; readonly missing?: never } | { readonly path?: never; readonly missing: string };
 
 const installHint = 'run `node test/support/install-tools.mjs`';
+const clusterHint = 'run `node test/support/install-tools.mjs --cluster`';
 const benchHint = 'run `node test/support/install-tools.mjs --bench`';
 
 export function findTool(name: ToolName): FoundTool {
   if (isOneOf(systemTools, name)) return onPath(name);
+  if (isOneOf(clusterPrograms, name)) return clusterProgram(name);
   const hint = name === 'mitmdump' || isOneOf(benchTools, name) ? benchHint : installHint;
   return executable(toolPath(name), `${name}: ${hint}`);
 }
@@ -54,7 +58,14 @@ export function cacheFolder(): string {
   return join(xdg === undefined || xdg === '' ? join(homedir(), '.cache') : xdg, 'leafgate');
 }
 
-function toolPath(name: Exclude<ToolName, (typeof systemTools)[number]>): string {
+/** what the environment names wins, also when it is not there: somebody meant it */
+function clusterProgram(name: ClusterProgram): FoundTool {
+  const given = givenProgram(name);
+  if (given !== undefined) return executable(given, `${name}: the environment names ${given}, which cannot be run`);
+  return executable(builtProgram(name), `${name}: ${clusterHint}`);
+}
+
+function toolPath(name: Exclude<ToolName, (typeof systemTools)[number] | ClusterProgram>): string {
   const installed = join(cacheFolder(), 'test-tools');
   if (name === 'python') return join(installed, 'venv', 'bin', 'python');
   if (name === 'pkilint') return join(installed, 'venv', 'bin', 'lint_pkix_cert');
