@@ -10,6 +10,7 @@ import { probeErrors } from '../probe/probe-errors.ts';
 import { projectionErrors } from '../projection/projection-errors.ts';
 import { sdsErrors } from '../sds/sds-errors.ts';
 import { policyFileErrors } from '../settings/policy-file-errors.ts';
+import { egressGatewayErrors } from '../settings/egress-gateway-errors.ts';
 import { settingsErrors } from '../settings/settings-errors.ts';
 import { transportErrors } from '../transport/transport-errors.ts';
 import { x509Errors } from '../x509/x509-errors.ts';
@@ -23,6 +24,7 @@ const slices = {
   cli: cliErrors,
   settings: settingsErrors,
   'policy file': policyFileErrors,
+  'egress gateway': egressGatewayErrors,
   envoy: envoyErrors,
   pool: poolErrors,
   x509: x509Errors,

@@ -3,21 +3,14 @@ import type { Cidr, IpAddress } from '../names/name-types.ts';
 import { networkInterfaces } from 'node:os';
 import { isUnspecified, parseIpAddress } from '../names/ip-address.ts';
 import { parseCidr } from '../names/cidr.ts';
+import { clientRateOf } from '../settings/client-rate.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
-import type { ClientRate, GatewaySpec, ListenAddress, TransparentListener } from '../settings/gateway-spec.ts';
+import type { GatewaySpec, ListenAddress, TransparentListener } from '../settings/gateway-spec.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import { envoyHeapBytes } from './memory-limit.ts';
 import { connectionsWithin, openFilesLimit } from './open-files.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-
-/** a page of a browser, or a test suite that starts, asks for much at once and then for little */
-function clientRate(perSecond: number): ClientRate {
-  return { perSecond, burst: Math.max(leastBurst, perSecond * burstSeconds) };
-}
-
-const burstSeconds = 5;
-const leastBurst = 20;
 
 /** Where the gateway really listens: the ports of the options may be 0. */
 export type BoundListeners = {
@@ -52,7 +45,7 @@ export function gatewaySpecFor(
         byDefault: options.quantities.maxMemory,
         constrained: process.constrainedMemory(),
       }),
-      clientRate: clientRate(options.quantities.clientRate),
+      clientRate: clientRateOf(options.quantities.clientRate),
     },
     paths: {
       sdsSocket: folder.sdsSocket,

@@ -4,10 +4,11 @@ import type { LeafgateError } from '../errors.ts';
 import type { Policy } from '../policy/policy-types.ts';
 import type { OriginCredential } from './gateway-spec.ts';
 import { readOrigins } from './policy-origins.ts';
+import type { PolicyNode } from './policy-node.ts';
 import { PolicyReader } from './policy-reader.ts';
-import { readPolicyPart } from './policy-rules.ts';
 import { readPolicyText } from './policy-text.ts';
-import { readYaml, type YamlNode } from './policy-yaml.ts';
+import { policyKeys, readPolicyWithDryRun } from './policy-with-dry-run.ts';
+import { readYaml } from './policy-yaml.ts';
 
 export type PolicyFile = {
   readonly policy: Policy;
@@ -32,8 +33,7 @@ export type PolicyFileTerms = {
   readonly isOwn?: boolean;
 };
 
-const fileKeys = ['default', 'rules', 'dryRun', 'origins'];
-const dryRunKeys = ['default', 'rules'];
+const fileKeys = [...policyKeys, 'origins'];
 
 /** Never throws; at most 4 MiB, 10,000 rules and 50,000 hosts. */
 export function parsePolicyFile(bytes: Uint8Array, terms: PolicyFileTerms): PolicyReading {
@@ -50,18 +50,15 @@ export function parsePolicyFile(bytes: Uint8Array, terms: PolicyFileTerms): Poli
 }
 
 function readFile(
-  root: YamlNode,
+  root: PolicyNode,
   reader: PolicyReader,
   { baseDir, isOwn = false }: PolicyFileTerms,
 ): PolicyFile | undefined {
-  const fields = reader.map(root, 'the policy file', fileKeys);
+  const place = 'the policy file';
+  const fields = reader.map(root, place, fileKeys);
   if (fields === undefined) return undefined;
-  const { policy, lines } = readPolicyPart(fields, root.at, reader, { place: 'the policy file', isOwn });
-  const dryRunNode = fields.get('dryRun');
-  const dryRunFields = dryRunNode && reader.map(dryRunNode, 'dryRun', dryRunKeys);
-  const dryRun = dryRunFields && readPolicyPart(dryRunFields, dryRunNode.at, reader, { place: 'dryRun', isOwn });
+  const { policy, ...rest } = readPolicyWithDryRun(fields, root.at, reader, { place, isOwn });
   const originsNode = fields.get('origins');
   const origins = originsNode === undefined ? [] : readOrigins(originsNode, reader, baseDir);
-  if (policy === undefined) return undefined;
-  return { policy, dryRun: dryRun?.policy, origins, lines, dryRunLines: dryRun?.lines ?? new Map<string, number>() };
+  return policy === undefined ? undefined : { policy, ...rest, origins };
 }

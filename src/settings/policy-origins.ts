@@ -4,17 +4,17 @@ import { resolve } from 'node:path';
 import { hostPatternText } from '../names/host-pattern.ts';
 import type { HostPattern } from '../names/name-types.ts';
 import type { OriginCredential } from './gateway-spec.ts';
+import type { PolicyNode } from './policy-node.ts';
 import type { PolicyReader } from './policy-reader.ts';
 import { readName } from './policy-rules.ts';
 import { isReservedHost, meantTarget, parseRuleTarget } from './policy-targets.ts';
-import type { YamlNode } from './policy-yaml.ts';
 
 const originKeys = ['name', 'hosts', 'certificate', 'key', 'ca'];
 /** each is a transport socket of its own in Envoy */
 const maxOrigins = 256;
 const maxOriginHosts = 1_000;
 
-export function readOrigins(node: YamlNode, reader: PolicyReader, baseDir: string): readonly OriginCredential[] {
+export function readOrigins(node: PolicyNode, reader: PolicyReader, baseDir: string): readonly OriginCredential[] {
   const items = reader.list(node, 'origins', { most: maxOrigins, example: '[{name: …, hosts: […], …}]' });
   const reading = { reader, names: new Map<string, true>(), owners: new Map<string, string>(), baseDir };
   return items.flatMap((item, index) => readOrigin(item, index, reading) ?? []);
@@ -28,17 +28,17 @@ type Reading = {
   readonly baseDir: string;
 };
 
-function readOrigin(node: YamlNode, index: number, reading: Reading): OriginCredential | undefined {
+function readOrigin(node: PolicyNode, index: number, reading: Reading): OriginCredential | undefined {
   const { reader, names, baseDir } = reading;
   const place = `origin ${index + 1}`;
   const fields = reader.map(node, place, originKeys);
   if (fields === undefined) return undefined;
-  const needed = (key: string, hint: string): YamlNode | undefined => {
+  const needed = (key: string, hint: string): PolicyNode | undefined => {
     const found = fields.get(key);
     if (found === undefined) reader.problem('policy-key-missing', node.at, { place, key, hint });
     return found;
   };
-  const file = (key: string, given: YamlNode | undefined): string | undefined => {
+  const file = (key: string, given: PolicyNode | undefined): string | undefined => {
     const path =
       given && reader.text(given, key, { expected: 'the path of a PEM file', example: `${key}: /path/to/file` });
     return path === undefined ? undefined : resolve(baseDir, path);
@@ -55,7 +55,7 @@ function readOrigin(node: YamlNode, index: number, reading: Reading): OriginCred
   return { name, hosts, certificateFile, keyFile, caFile };
 }
 
-function readOriginHosts(node: YamlNode, origin: string, { reader, owners }: Reading): readonly HostPattern[] {
+function readOriginHosts(node: PolicyNode, origin: string, { reader, owners }: Reading): readonly HostPattern[] {
   return reader.list(node, 'hosts', { most: maxOriginHosts, example: '[mtls.example.com]' }).flatMap((item) => {
     const expected = 'a host name or *.suffix';
     const text = reader.text(item, 'host', { expected, example: 'mtls.example.com or "*.example.com"' });

@@ -1,10 +1,9 @@
-// Reading parts of a policy file: each reader gives the value, or keeps a problem with its place and gives nothing, so that
+// Reading parts of a policy: each reader gives the value, or keeps a problem with its place and gives nothing, so that
 // all problems are found at once. Must not know which keys there are.
 import type { LeafgateError } from '../errors.ts';
 import { nearestWord } from './nearest-word.ts';
 import { placeIn, policyFileErrors, type PolicyFileErrorCode } from './policy-file-errors.ts';
-import type { PolicyText } from './policy-text.ts';
-import type { YamlMap, YamlNode } from './policy-yaml.ts';
+import type { PolicyMap, PolicyNode, PolicyPlaces } from './policy-node.ts';
 
 type Fields = Readonly<Record<string, string | number>>;
 
@@ -12,17 +11,17 @@ type Fields = Readonly<Record<string, string | number>>;
 const maxShownProblems = 100;
 
 export class PolicyReader {
-  readonly #text: PolicyText;
+  readonly #places: PolicyPlaces;
   readonly #problems: LeafgateError[] = [];
   #leftOut = 0;
 
-  constructor(text: PolicyText) {
-    this.#text = text;
+  constructor(places: PolicyPlaces) {
+    this.#places = places;
   }
 
   /** in the order of the file; empty when nothing was wrong */
   problems(): readonly LeafgateError[] {
-    const { source: at } = this.#text;
+    const { source: at } = this.#places;
     const sorted = this.#problems.toSorted((one, other) => orderOf(one, at) - orderOf(other, at));
     if (this.#leftOut === 0) return sorted;
     return [...sorted, policyFileErrors.error('policy-more-problems', { at, count: this.#leftOut })];
@@ -34,21 +33,21 @@ export class PolicyReader {
   }
 
   problem(code: PolicyFileErrorCode, at: number, fields: Fields): void {
-    this.keep(policyFileErrors.error(code, { at: this.#text.placeOf(at), ...fields }));
+    this.keep(policyFileErrors.error(code, { at: this.#places.placeOf(at), ...fields }));
   }
 
   lineOf(at: number): number {
-    return this.#text.lineOf(at);
+    return this.#places.lineOf(at);
   }
 
-  wrong(node: YamlNode, key: string, meant: { readonly expected: string; readonly example: string }): void {
+  wrong(node: PolicyNode, key: string, meant: { readonly expected: string; readonly example: string }): void {
     if (node.kind === 'unread') return;
     const value = node.kind === 'value' ? node.shown : `a ${node.kind}`;
     this.problem('policy-value-wrong', node.at, { key, value, ...meant });
   }
 
   /** The values by key; keys that nobody knows are kept as problems. */
-  map(node: YamlNode, place: string, keys: readonly string[]): ReadonlyMap<string, YamlNode> | undefined {
+  map(node: PolicyNode, place: string, keys: readonly string[]): ReadonlyMap<string, PolicyNode> | undefined {
     if (node.kind !== 'map') {
       this.wrong(node, place, {
         expected: `a map with the keys ${keys.join(', ')}`,
@@ -61,7 +60,11 @@ export class PolicyReader {
   }
 
   /** The items of a list that is not empty; `key` is what the list is called. */
-  list(node: YamlNode, key: string, rules: { readonly most: number; readonly example: string }): readonly YamlNode[] {
+  list(
+    node: PolicyNode,
+    key: string,
+    rules: { readonly most: number; readonly example: string },
+  ): readonly PolicyNode[] {
     const meant = { expected: 'a list', example: `${key}: ${rules.example}` };
     if (node.kind !== 'list') {
       this.wrong(node, key, meant);
@@ -77,7 +80,7 @@ export class PolicyReader {
   }
 
   text(
-    node: YamlNode,
+    node: PolicyNode,
     key: string,
     meant: { readonly expected: string; readonly example: string },
   ): string | undefined {
@@ -86,7 +89,7 @@ export class PolicyReader {
     return undefined;
   }
 
-  #checkKeys(map: YamlMap, place: string, keys: readonly string[]): void {
+  #checkKeys(map: PolicyMap, place: string, keys: readonly string[]): void {
     for (const { key, keyAt } of map.entries) {
       if (keys.includes(key)) continue;
       const nearest = nearestWord(key, keys);

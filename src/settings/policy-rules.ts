@@ -1,13 +1,13 @@
-// The rules of a policy file. A rule has one name, one verdict and one or more hosts; here it becomes one rule a host, all
+// The rules of a policy. A rule has one name, one verdict and one or more hosts; here it becomes one rule a host, all
 // of the same name, which is how policies are decided.
 import { isActorUri } from './actor-uri.ts';
 import { defaultRuleName } from '../policy/policy-judge.ts';
 import { groupRules } from '../policy/rule-groups.ts';
 import type { Policy, PolicyRule, RuleTarget, Verdict } from '../policy/policy-types.ts';
 import { nearestWord } from './nearest-word.ts';
+import type { PolicyNode } from './policy-node.ts';
 import type { PolicyReader } from './policy-reader.ts';
 import { isReservedHost, meantTarget, parseRuleTarget } from './policy-targets.ts';
-import type { YamlNode } from './policy-yaml.ts';
 
 const verdicts: readonly Verdict[] = ['intercept', 'relay', 'tcp', 'deny'];
 /** what other gateways call the same */
@@ -53,7 +53,7 @@ export type RuleTerms = { readonly place: string; readonly isOwn: boolean };
 
 /** The keys `default` and `rules` of a part of the file. */
 export function readPolicyPart(
-  fields: ReadonlyMap<string, YamlNode>,
+  fields: ReadonlyMap<string, PolicyNode>,
   at: number,
   reader: PolicyReader,
   { place, isOwn }: RuleTerms,
@@ -79,7 +79,7 @@ export function readPolicyPart(
 
 type Reading = { readonly reader: PolicyReader; readonly lines: Map<string, number>; readonly isOwn: boolean };
 
-function readRules(node: YamlNode, reading: Reading): readonly PolicyRule[] {
+function readRules(node: PolicyNode, reading: Reading): readonly PolicyRule[] {
   const { reader } = reading;
   const items = reader.list(node, 'rules', { most: maxRules, example: '[{name: …, hosts: […], verdict: …}]' });
   const rules: PolicyRule[] = [];
@@ -94,7 +94,7 @@ function readRules(node: YamlNode, reading: Reading): readonly PolicyRule[] {
   return rules;
 }
 
-function readRule(node: YamlNode, index: number, { reader, lines, isOwn }: Reading): readonly PolicyRule[] {
+function readRule(node: PolicyNode, index: number, { reader, lines, isOwn }: Reading): readonly PolicyRule[] {
   const numbered = `rule ${index + 1}`;
   const fields = reader.map(node, numbered, ruleKeys);
   if (fields === undefined) return [];
@@ -114,11 +114,11 @@ function readRule(node: YamlNode, index: number, { reader, lines, isOwn }: Readi
   return targets.map((target) => ({ name, target, verdict, ports, actors }));
 }
 
-function optional<Value>(node: YamlNode | undefined, read: (node: YamlNode) => readonly Value[]): readonly Value[] {
+function optional<Value>(node: PolicyNode | undefined, read: (node: PolicyNode) => readonly Value[]): readonly Value[] {
   return node === undefined ? [] : read(node);
 }
 
-function isEmptyList(node: YamlNode): boolean {
+function isEmptyList(node: PolicyNode): boolean {
   return node.kind === 'list' && node.items.length === 0;
 }
 
@@ -130,7 +130,7 @@ type NameTerms = {
 };
 
 /** A name that nothing else of its kind has. */
-export function readName(node: YamlNode, { reader, what, taken, isOwn = false }: NameTerms): string | undefined {
+export function readName(node: PolicyNode, { reader, what, taken, isOwn = false }: NameTerms): string | undefined {
   const meant = { expected: 'a name of small letters, digits, dots, hyphens and underscores', example: 'model-apis' };
   const name = reader.text(node, 'name', meant);
   if (name === undefined) return undefined;
@@ -144,7 +144,7 @@ export function readName(node: YamlNode, { reader, what, taken, isOwn = false }:
   return undefined;
 }
 
-function readVerdict(node: YamlNode, key: string, reader: PolicyReader): Verdict | undefined {
+function readVerdict(node: PolicyNode, key: string, reader: PolicyReader): Verdict | undefined {
   const value = node.kind === 'value' ? node.value : undefined;
   const verdict = verdicts.find((known) => known === value);
   if (verdict !== undefined) return verdict;
@@ -154,7 +154,7 @@ function readVerdict(node: YamlNode, key: string, reader: PolicyReader): Verdict
   return undefined;
 }
 
-function readPorts(node: YamlNode, reader: PolicyReader): readonly number[] {
+function readPorts(node: PolicyNode, reader: PolicyReader): readonly number[] {
   const items = reader.list(node, 'ports', { most: maxPorts, example: '[443], or leave it out for any port' });
   const ports = items.flatMap((item) => {
     const port = item.kind === 'value' && /^[1-9]\d{0,4}$/.test(item.shown) ? item.value : undefined;
@@ -165,7 +165,7 @@ function readPorts(node: YamlNode, reader: PolicyReader): readonly number[] {
   return [...new Set(ports)];
 }
 
-function readActors(node: YamlNode, reader: PolicyReader): readonly string[] {
+function readActors(node: PolicyNode, reader: PolicyReader): readonly string[] {
   const items = reader.list(node, 'actors', {
     most: maxActors,
     example: '["spiffe://…"], or leave it out for any actor',
@@ -181,7 +181,7 @@ function readActors(node: YamlNode, reader: PolicyReader): readonly string[] {
   return [...new Set(actors)];
 }
 
-function readHosts(node: YamlNode, reader: PolicyReader): readonly RuleTarget[] {
+function readHosts(node: PolicyNode, reader: PolicyReader): readonly RuleTarget[] {
   return reader.list(node, 'hosts', { most: maxHosts, example: '[api.example.com]' }).flatMap((item) => {
     const expected = 'a host name, *.suffix, an address or a range';
     const text = reader.text(item, 'host', { expected, example: 'api.example.com or "*.example.com"' });

@@ -2,19 +2,13 @@
 // parsers show differently: a file must mean what it looks like.
 import type { LeafgateError } from '../errors.ts';
 import { policyFileErrors } from './policy-file-errors.ts';
+import type { PolicyPlaces } from './policy-node.ts';
 
 /** four times what 10,000 rules of one host each take */
 export const maxPolicyBytes = 4 * 1024 * 1024;
 
-export type PolicyText = {
-  /** what the file is called in messages */
-  readonly source: string;
-  readonly text: string;
-  /** `policy.yaml:4:12`, both counted from one */
-  readonly placeOf: (offset: number) => string;
-  /** counted from one */
-  readonly lineOf: (offset: number) => number;
-};
+/** places are offsets in the text */
+export type PolicyText = PolicyPlaces & { readonly text: string };
 
 /** C0 without tab and line feed, DEL, C1, and the line separators that only some readers know (YAML 1.2.2 section 5.4) */
 const unwanted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;

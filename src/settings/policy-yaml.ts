@@ -5,24 +5,11 @@ import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser } from 'yaml';
 import type { Document, ErrorCode, ParsedNode, YAMLError, YAMLMap } from 'yaml';
 import type { LeafgateError } from '../errors.ts';
 import { policyFileErrors } from './policy-file-errors.ts';
+import type { PolicyEntry, PolicyNode, PolicyValue } from './policy-node.ts';
 import type { PolicyText } from './policy-text.ts';
 
-export type YamlMap = { readonly kind: 'map'; readonly entries: readonly YamlEntry[]; readonly at: number };
-type YamlList = { readonly kind: 'list'; readonly items: readonly YamlNode[]; readonly at: number };
-/** `shown` is the value as it is written */
-type YamlValue = {
-  readonly kind: 'value';
-  readonly value: string | number | boolean | null;
-  readonly shown: string;
-  readonly at: number;
-};
-/** what was there is a problem already */
-type YamlUnread = { readonly kind: 'unread'; readonly at: number };
-export type YamlNode = YamlMap | YamlList | YamlValue | YamlUnread;
-type YamlEntry = { readonly key: string; readonly keyAt: number; readonly value: YamlNode };
-
 /** undefined when the file cannot be read as YAML at all; a node may come with problems */
-export type YamlReading = { readonly root: YamlNode | undefined; readonly problems: readonly LeafgateError[] };
+export type YamlReading = { readonly root: PolicyNode | undefined; readonly problems: readonly LeafgateError[] };
 
 /** a policy needs seven; the parser's time grows with the square of the depth */
 const maxDepth = 24;
@@ -80,7 +67,7 @@ function* tokens(text: PolicyText, problems: LeafgateError[]): ReturnType<Parser
 
 type Converting = { readonly text: PolicyText; readonly problems: LeafgateError[] };
 
-function converted(node: ParsedNode, { text, problems }: Converting): YamlNode {
+function converted(node: ParsedNode, { text, problems }: Converting): PolicyNode {
   const at = node.range[0];
   if (isAlias(node)) {
     const hint = `a text that begins with a star needs quotes: "*${node.source}"`;
@@ -98,7 +85,7 @@ function converted(node: ParsedNode, { text, problems }: Converting): YamlNode {
   return isScalar(node) ? valueOf(node.value, text.text.slice(at, node.range[1]), at) : nothing(at);
 }
 
-function entriesOf(map: YAMLMap.Parsed, converting: Converting): readonly YamlEntry[] {
+function entriesOf(map: YAMLMap.Parsed, converting: Converting): readonly PolicyEntry[] {
   const seen = new Set<string>();
   return map.items.map((pair) => {
     const keyAt = pair.key.range[0];
@@ -111,12 +98,12 @@ function entriesOf(map: YAMLMap.Parsed, converting: Converting): readonly YamlEn
   });
 }
 
-function valueOf(value: unknown, shown: string, at: number): YamlValue {
+function valueOf(value: unknown, shown: string, at: number): PolicyValue {
   const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return isPlain ? { kind: 'value', value, shown, at } : nothing(at);
 }
 
-function nothing(at: number): YamlValue {
+function nothing(at: number): PolicyValue {
   return { kind: 'value', value: null, shown: 'empty', at };
 }
 
