@@ -2,6 +2,7 @@
 // do about them. Pure: bytes and terms in, readings out.
 import { createHash } from 'node:crypto';
 import type { LeafgateError } from '../errors.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
 import { examineCa, linksOf } from './examine-ca.ts';
 import { examineExpiry, examineSigner, type SigningTerms } from './examine-dates.ts';
 import { FaultList } from './fault-list.ts';
@@ -15,8 +16,14 @@ export type PoolTerms = SigningTerms & {
   readonly source: string;
 };
 
-/** `value` is there only when `faults` is empty */
-type CaReading = { readonly value: PoolCa | undefined; readonly faults: readonly LeafgateError[] };
+/** `value` is there only when `faults` is empty; `anchor` whenever the root can be read, whatever else is wrong */
+export type CaReading = {
+  /** its ID, or its place in the pool where it has none: what errors call it */
+  readonly ca: string;
+  readonly value: PoolCa | undefined;
+  readonly anchor: Certificate | undefined;
+  readonly faults: readonly LeafgateError[];
+};
 
 export type PoolReading = {
   readonly cas: readonly CaReading[];
@@ -56,16 +63,15 @@ function examineEntry(entry: CaEntry, { terms, isActive, isDuplicate }: EntryTer
   const signingKey = faults.attempt(() => readSigningKey(entry));
   const addedAt = faults.attempt(() => readDate(entry, 'AddedAt'));
   const activatedAt = faults.attempt(() => readDate(entry, 'ActivatedAt'));
-  if (anchor === undefined || intermediates === undefined) return { value: undefined, faults: faults.all };
-
   const { ca } = entry;
+  const unusable = (): CaReading => ({ ca, value: undefined, anchor, faults: faults.all });
+  if (anchor === undefined || intermediates === undefined) return unusable();
+
   const chain = linksOf(anchor, intermediates);
   for (const fault of examineCa({ ca, chain, signingKey })) faults.add(fault);
   for (const fault of examineExpiry(ca, chain, terms.now)) faults.add(fault);
   if (isActive) for (const fault of examineSigner(ca, chain, terms)) faults.add(fault);
-  if (faults.all.length > 0 || id === undefined || signingKey === undefined) {
-    return { value: undefined, faults: faults.all };
-  }
+  if (faults.all.length > 0 || id === undefined || signingKey === undefined) return unusable();
   const value: PoolCa = {
     id,
     anchor,
@@ -75,7 +81,7 @@ function examineEntry(entry: CaEntry, { terms, isActive, isDuplicate }: EntryTer
     ...(addedAt === undefined ? {} : { addedAt }),
     ...(activatedAt === undefined ? {} : { activatedAt }),
   };
-  return { value, faults: [] };
+  return { ca, value, anchor, faults: [] };
 }
 
 function keyIdPrefix(subjectKeyId: Uint8Array | undefined): string {

@@ -1,0 +1,25 @@
+// The words that the judges, the decisions and the edge of the controller share. What the API said of an object, and what
+// was made of it. Pure; it must not know how an object was read.
+import type { SecretBytes } from '../secret-bytes.ts';
+import type { ConditionStatus } from './condition-table.ts';
+
+/** One condition's verdict; `message` is safe for the API and for a terminal, and never holds a key. */
+export type Judgement<Reason extends string = string> = {
+  readonly status: ConditionStatus;
+  readonly reason: Reason;
+  readonly message: string;
+};
+
+/** What the API said of an object that a gateway depends on. */
+export type Observed<Value> =
+  | { readonly kind: 'found'; readonly value: Value }
+  | { readonly kind: 'absent' }
+  /** neither known to be there nor to be gone; `detail` is the API's sentence, and names the missing rule when forbidden */
+  | { readonly kind: 'unavailable'; readonly detail: string };
+
+export type ObjectName = { readonly namespace: string; readonly name: string };
+
+export type SecretContent = ObjectName & {
+  readonly type: string;
+  readonly data: { readonly [key: string]: SecretBytes };
+};

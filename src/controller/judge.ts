@@ -1,0 +1,42 @@
+// Makes a judgement: its status comes from the table of conditions, its message fits the API and holds nothing that could
+// disturb a terminal. It must not know what is judged.
+import { LeafgateError, printable } from '../errors.ts';
+import { conditionTable, type ConditionType, type ReasonOf, type ReasonSpec } from './condition-table.ts';
+import type { Judgement, ObjectName } from './controller-types.ts';
+
+/** metav1.Condition takes 32,768 characters; people read far fewer, and a status is copied with every write */
+const maxMessageChars = 4096;
+
+export function judge<Type extends ConditionType>(
+  type: Type,
+  reason: ReasonOf<Type>,
+  message: string,
+): Judgement<ReasonOf<Type>> {
+  return {
+    // the types hold that the table has it
+    status: findReasonSpec(type, reason)?.status ?? 'Unknown',
+    reason,
+    message: printable(message, maxMessageChars).toWellFormed(),
+  };
+}
+
+/** undefined for a reason that the table does not have */
+function findReasonSpec(type: ConditionType, reason: string): ReasonSpec | undefined {
+  const reasons: { readonly [reason: string]: ReasonSpec } = conditionTable[type].reasons;
+  return Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
+}
+
+/** what was thrown as the list of all its problems */
+export function problemsOf(thrown: unknown): readonly LeafgateError[] {
+  const error = LeafgateError.from(thrown);
+  return error.problems.length > 0 ? error.problems : [error];
+}
+
+/** all problems in one sentence, each once */
+export function sayProblems(problems: readonly LeafgateError[]): string {
+  return [...new Set(problems.map(({ message }) => message))].join('; ');
+}
+
+export function secretText({ namespace, name }: ObjectName): string {
+  return `Secret ${namespace}/${name}`;
+}
