@@ -12,13 +12,14 @@ const rooms = {
   bootstrap: { may: ['names', 'policy', 'settings'], why: 'the generator is pure: a spec in, files out' },
   envoy: { may: ['names', 'policy', 'bootstrap', 'settings', 'observe'], why: 'the process runner knows files, not certificates' },
   transport: { may: ['names', 'x509', 'settings', 'observe'], why: 'a connection is keyed by origin and trust, nothing else' },
+  kube: { may: ['names', 'x509', 'transport', 'settings', 'observe'], why: 'the one door to the Kubernetes API knows objects, not what they are for' },
   controller: { may: ['names', 'policy', 'x509', 'pool', 'settings', 'bootstrap', 'kube', 'observe'], why: 'the controller joins pool, settings and the Kubernetes API, and mints nothing' },
   projection: { may: ['names', 'x509', 'kube', 'settings', 'observe'], why: 'writers know bundles, not their backends' },
   probe: { may: ['names', 'x509', 'transport', 'settings', 'observe'], why: 'the probe stands where an actor stands' },
   doctor: { may: ['names', 'settings'], why: 'what is broken is judged from facts: reading and asking is the edge of cli' },
   settings: { may: ['names', 'policy'], why: 'the spec is what every parser produces, so it knows no edge' },
   observe: { may: ['names', 'policy', 'settings'], why: 'watching must not pull in what it watches' },
-  cli: { may: Object.keys({ names: 0, policy: 0, x509: 0, pool: 0, mint: 0, sds: 0, bootstrap: 0, envoy: 0, transport: 0, projection: 0, controller: 0, probe: 0, doctor: 0, settings: 0, observe: 0 }), why: 'the commands compose and nobody imports them' },
+  cli: { may: Object.keys({ names: 0, policy: 0, x509: 0, pool: 0, mint: 0, sds: 0, bootstrap: 0, envoy: 0, transport: 0, kube: 0, projection: 0, controller: 0, probe: 0, doctor: 0, settings: 0, observe: 0 }), why: 'the commands compose and nobody imports them' },
 };
 
 const doors = {

@@ -3,6 +3,7 @@
 import { coreErrors, type ErrorSpec } from '../errors.ts';
 import { socketErrors } from '../private-socket.ts';
 import { envoyErrors } from '../envoy/envoy-errors.ts';
+import { kubeErrors } from '../kube/kube-errors.ts';
 import { mintErrors } from '../mint/mint-errors.ts';
 import { observeErrors } from '../observe/observe-errors.ts';
 import { poolErrors } from '../pool/pool-errors.ts';
@@ -31,6 +32,7 @@ const slices = {
   mint: mintErrors,
   sds: sdsErrors,
   transport: transportErrors,
+  kube: kubeErrors,
   probe: probeErrors,
   projection: projectionErrors,
   observe: observeErrors,

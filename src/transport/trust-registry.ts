@@ -1,5 +1,5 @@
-// The connections of a process, keyed by origin AND trust AND way (proxy, dialled address). Two trusts never share a
-// connection: one verified for the first would answer for the second. Equal trusts re-use theirs; a changed bundle has
+// The connections of a process, keyed by origin AND trust AND way (proxy, dialled address) AND what we show of ourselves.
+// Two trusts never share a connection: one verified for the first would answer for the second. Equal trusts re-use theirs; a changed bundle has
 // another key, so it dials anew and the old connections close when idle. Rule: coder/coder-k8s#275.
 import { createHash } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -7,6 +7,7 @@ import type { Pool } from 'undici';
 import type { Clock, DurationMs, Timer } from '../clock.ts';
 import { minutes, seconds } from '../clock.ts';
 import type { SecretBytes } from '../secret-bytes.ts';
+import type { ClientCredential } from './client-credential.ts';
 import { dialTls } from './dial-tls.ts';
 import { authorityOf } from './fetch-target.ts';
 import type { FetchTarget } from './fetch-target.ts';
@@ -38,7 +39,13 @@ export const registryDefaults: RegistrySettings = {
   dialTimeoutMs: seconds(10),
 };
 
-export type Route = { readonly target: FetchTarget; readonly trust: ServerTrust; readonly proxy?: HttpProxy };
+export type Route = {
+  readonly target: FetchTarget;
+  readonly trust: ServerTrust;
+  readonly proxy?: HttpProxy;
+  /** shown to a server that asks for a certificate */
+  readonly credential?: ClientCredential;
+};
 
 type TrustRegistryEvents = {
   /** a connection was verified */
@@ -64,10 +71,10 @@ export interface TrustRegistry {
 }
 
 /** What may share a connection: all of it must be equal. */
-export function routeKey({ target, trust, proxy }: Route): string {
+export function routeKey({ target, trust, proxy, credential }: Route): string {
   const dial = target.dial === undefined ? '' : authorityOf(target.dial);
   const way = proxy === undefined ? '' : `${proxy.authority} ${digestOf(proxy.authorization)}`;
-  return [target.origin, trustKey(trust, target.endpoint.host), dial, way].join('\n');
+  return [target.origin, trustKey(trust, target.endpoint.host), dial, way, credential?.sha256 ?? ''].join('\n');
 }
 
 /** two users of one proxy may be treated differently by it */
@@ -157,9 +164,14 @@ class ConnectionsByRoute implements TrustRegistry {
   }
 }
 
-function openEntry({ target, trust, proxy }: Route, settings: RegistrySettings, options: TrustRegistryOptions): Entry {
+function openEntry(route: Route, settings: RegistrySettings, options: TrustRegistryOptions): Entry {
+  const { target, trust, proxy } = route;
   const ended = new AbortController();
-  const secureContext = createSecureContext({ ca: trust.anchorsPem(), minVersion: 'TLSv1.2' });
+  const secureContext = createSecureContext({
+    ca: trust.anchorsPem(),
+    minVersion: 'TLSv1.2',
+    ...identityOf(route.credential),
+  });
   const dial = async () => {
     const connection = await dialTls({
       endpoint: target.dial ?? target.endpoint,
@@ -175,6 +187,11 @@ function openEntry({ target, trust, proxy }: Route, settings: RegistrySettings, 
   };
   const connections = createOriginConnections(target.origin, dial, settings);
   return { connections, ended, active: 0, lastUse: 0, idle: undefined };
+}
+
+function identityOf(credential: ClientCredential | undefined): { cert?: string; key?: Buffer } {
+  if (credential === undefined) return {};
+  return { cert: credential.certificatePem, key: Buffer.from(credential.keyPem.reveal()) };
 }
 
 async function endEntry(entry: Entry): Promise<void> {
