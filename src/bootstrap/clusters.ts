@@ -7,6 +7,7 @@ import { extension, type JsonObject } from './json.ts';
 import { bufferBytes, openCircuitBreakers, originConnectTimeout, originHttpLimits } from './limits.ts';
 import { credentialSockets } from './origin-credentials.ts';
 import { originRootsReference } from './origin-roots.ts';
+import { selfCheckValidation } from './self-check-roots.ts';
 import { upstreamTls } from './upstream-tls.ts';
 
 export const clusterNames = {
@@ -117,17 +118,13 @@ function sdsCluster(socketPath: string): JsonObject {
 }
 
 /** The built-in origin: no DNS, its own CA and nothing else, its name checked. */
-function selfCheckCluster({ selfCheck }: GatewaySpec): JsonObject {
-  const validation = {
-    trusted_ca: { filename: selfCheck.caFile },
-    match_typed_subject_alt_names: [{ san_type: 'DNS', matcher: { exact: selfCheck.host } }],
-  };
+function selfCheckCluster({ selfCheck, paths }: GatewaySpec): JsonObject {
   return {
     name: clusterNames.selfCheck,
     type: 'STATIC',
     connect_timeout: originConnectTimeout,
     load_assignment: endpoint(clusterNames.selfCheck, { pipe: { path: selfCheck.socketPath } }),
-    transport_socket: upstreamTls({ sni: selfCheck.host }, { validation_context: validation }),
+    transport_socket: upstreamTls({ sni: selfCheck.host }, selfCheckValidation(selfCheck, paths)),
     per_connection_buffer_limit_bytes: bufferBytes,
   };
 }

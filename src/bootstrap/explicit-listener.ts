@@ -20,17 +20,17 @@ const frontName = 'explicit-tls';
  */
 export function explicitListeners(plan: Plan): readonly JsonObject[] {
   const { front, listen, allowFrom } = plan.spec;
-  if (front === undefined) return [listener(explicitListenerName, listen, [clearChain(plan, allowFrom)])];
+  if (front === undefined) return [listener(plan, explicitListenerName, listen, [clearChain(plan, allowFrom)])];
   if (front.listen === undefined) {
     const chains = [
       frontChain(plan, front),
       clearChain(plan, allowFrom.length === 0 ? [] : ownMachine(listen.address)),
     ];
-    return [{ ...listener(explicitListenerName, listen, chains), ...toldApart, ...handshakeLog(plan) }];
+    return [{ ...listener(plan, explicitListenerName, listen, chains), ...toldApart, ...handshakeLog(plan) }];
   }
   return [
-    listener(explicitListenerName, listen, [clearChain(plan, allowFrom)]),
-    { ...listener(frontName, front.listen, [frontChain(plan, front)]), ...handshakeLog(plan) },
+    listener(plan, explicitListenerName, listen, [clearChain(plan, allowFrom)]),
+    { ...listener(plan, frontName, front.listen, [frontChain(plan, front)]), ...handshakeLog(plan) },
   ];
 }
 
@@ -55,14 +55,19 @@ const toldApart: JsonObject = {
   listener_filters_timeout: firstByteTimeout,
 };
 
-function listener(name: string, address: ListenAddress, chains: readonly JsonObject[]): JsonObject {
+function listener({ spec }: Plan, name: string, address: ListenAddress, chains: readonly JsonObject[]): JsonObject {
   return {
     name,
     stat_prefix: name,
-    address: socketAddress(address),
+    address: spec.takesBothFamilies ? bothFamilies(address) : socketAddress(address),
     filter_chains: chains,
     per_connection_buffer_limit_bytes: bufferBytes,
   };
+}
+
+/** clients over IPv4 are still known by their IPv4 addresses */
+function bothFamilies({ address, port }: ListenAddress): JsonObject {
+  return { socket_address: { address: address.text, port_value: port, ipv4_compat: true } };
 }
 
 function clearChain(plan: Plan, allowFrom: readonly Cidr[]): JsonObject {

@@ -15,6 +15,7 @@ import { frontDocuments } from './proxy-front.ts';
 import { policyDocument } from './policy-filter.ts';
 import { bootstrapFile, originRootsFile, policyFile, renderJson, resolveFile } from './rendered-files.ts';
 import { resolveDocument } from './resolve-filter.ts';
+import { selfCheckDocuments } from './self-check-roots.ts';
 import { transparentListeners } from './transparent-listener.ts';
 
 export type EnvoyFiles = {
@@ -37,7 +38,7 @@ export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
 }
 
 function secretDocuments(spec: GatewaySpec): readonly (readonly [string, JsonObject])[] {
-  return [...frontDocuments(spec.front, spec.paths), ...credentialDocuments(spec)];
+  return [...frontDocuments(spec.front, spec.paths), ...credentialDocuments(spec), ...selfCheckDocuments(spec)];
 }
 
 export function bootstrapDocument(spec: GatewaySpec): JsonObject {

@@ -3,7 +3,7 @@
 // chooses what that connection shows. It is part of the pool's key, so that no other host's requests use the connection.
 import { hostPatternText } from '../names/host-pattern.ts';
 import type { GatewayPaths, GatewaySpec, OriginCredential } from '../settings/gateway-spec.ts';
-import { certificateDocument, rootsDocument, secretReference } from './file-secrets.ts';
+import { certificateDocument, rootsDocument, secretReference, watchedDir } from './file-secrets.ts';
 import { httpStateFilter, plainFormat, sharedObject, stateKeys } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 import { originRootsReference } from './origin-roots.ts';
@@ -75,7 +75,7 @@ export function credentialDocuments({
     const { caFile } = credential;
     const certificate = certificateDocument(credentialSecret(credential), credential, paths);
     if (caFile === undefined) return [[credentialFile(credential), certificate] as const];
-    const roots = rootsDocument(credentialRootsSecret(credential), caFile, paths.reloadDir);
+    const roots = rootsDocument(credentialRootsSecret(credential), caFile, watchedDir(caFile, paths));
     return [[credentialFile(credential), certificate] as const, [credentialRootsFile(credential), roots] as const];
   });
 }

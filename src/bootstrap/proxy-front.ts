@@ -2,7 +2,7 @@
 // verify those with. A client may come without one; with one that does not verify it does not come in.
 import { join } from 'node:path';
 import type { GatewayPaths, ProxyFront } from '../settings/gateway-spec.ts';
-import { certificateDocument, rootsDocument, secretReference } from './file-secrets.ts';
+import { certificateDocument, rootsDocument, secretReference, watchedDir } from './file-secrets.ts';
 import { cel, celFormat, ownObject, plainFormat, sharedObject, stateKeys } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
 import { frontCertificateFile, clientRootsFile } from './rendered-files.ts';
@@ -47,7 +47,9 @@ export function frontDocuments(
     [frontCertificateFile, certificateDocument(frontCertificateSecret, files, paths)],
     ...(clientCaFile === undefined
       ? []
-      : ([[clientRootsFile, rootsDocument(clientRootsSecret, clientCaFile, paths.reloadDir)]] as const)),
+      : ([
+          [clientRootsFile, rootsDocument(clientRootsSecret, clientCaFile, watchedDir(clientCaFile, paths))],
+        ] as const)),
   ];
 }
 

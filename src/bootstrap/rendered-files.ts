@@ -12,6 +12,7 @@ export const resolveFile = 'resolve.json';
 export const originRootsFile = 'origin-roots.json';
 export const frontCertificateFile = 'front-certificate.json';
 export const clientRootsFile = 'client-roots.json';
+export const selfCheckRootsFile = 'self-check-roots.json';
 
 /** Only `paths` are needed to render a file that is followed. */
 export function followedFile(paths: GatewayPaths, file: string): JsonObject {

@@ -1,6 +1,7 @@
 // Writes what the generator made for Envoy, and the roots that origins are verified with, into the gateway's folder.
 import { join } from 'node:path';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
+import { ownCertificates } from '../pool/origin-roots.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -18,32 +19,13 @@ export async function writeEnvoyFiles(spec: GatewaySpec): Promise<string> {
   return join(renderedDir, bootstrapFile);
 }
 
-/**
- * The roots for origins: the system's and the given ones, without any CA of this pool. Whoever installed the gateway's
- * CA in the system must not make the gateway accept an origin that somebody signed with it.
- */
-export function originRoots(
-  system: readonly Certificate[],
-  given: readonly Certificate[],
-  pool: Pool,
-): readonly Certificate[] {
-  const own = ownCertificates(pool);
-  const roots = new Map<string, Certificate>();
-  for (const root of [...system, ...given]) if (!own.has(root.sha256)) roots.set(root.sha256, root);
-  return [...roots.values()];
-}
-
 /** @throws origin-ca-is-gateway */
 export function checkOriginCas(given: readonly Certificate[], file: string, pool: Pool): void {
-  const own = ownCertificates(pool);
+  const own = new Set(ownCertificates(pool).map((certificate) => certificate.sha256));
   if (given.some((root) => own.has(root.sha256))) throw cliErrors.error('origin-ca-is-gateway', { file });
 }
 
 /** an empty file would be no roots at all to Envoy, which refuses it: origins then fail closed, each with its reason */
-export async function writeOriginRoots(dir: string, roots: readonly Certificate[]): Promise<void> {
-  await replaceFile(join(dir, 'roots.pem'), encodeCertificatesPem(roots), 0o600);
-}
-
-function ownCertificates(pool: Pool): ReadonlySet<string> {
-  return new Set(pool.cas.flatMap((ca) => [ca.anchor, ...ca.intermediates].map((certificate) => certificate.sha256)));
+export async function writeOriginRoots(path: string, roots: readonly Certificate[]): Promise<void> {
+  await replaceFile(path, encodeCertificatesPem(roots), 0o600);
 }

@@ -9,7 +9,7 @@ import type { Surroundings } from './surroundings.ts';
 export type FollowMaterialParts = Surroundings & {
   readonly material: readonly OpenedMaterial[];
   readonly admin: AdminClient;
-  readonly reloadDir: string;
+  readonly reloadDir: string | undefined;
   /** writes what origins are verified with; Envoy follows that file by itself */
   readonly publishOriginRoots: () => Promise<void>;
 };

@@ -15,7 +15,8 @@ export type GatewayFolder = {
   readonly selfCheckSocket: string;
   readonly selfCheckCaFile: string;
   readonly renderedDir: string;
-  readonly originRootsDir: string;
+  /** what origins are verified with, in a folder of its own, which Envoy watches */
+  readonly originRoots: string;
   /** moves into it tell Envoy to read certificates anew */
   readonly reloadDir: string;
   /** the files that clients use: a path here stays the same for as long as the state folder lives */
@@ -33,17 +34,18 @@ export const longestSocketName = 'self-check.sock';
 export function makeGatewayFolder(dir: string): GatewayFolder {
   const folders = {
     renderedDir: join(dir, 'envoy'),
-    originRootsDir: join(dir, 'origin-roots'),
     reloadDir: join(dir, 'reload'),
     trustDir: gatewayTrustDir(dir),
   };
-  for (const folder of [dir, ...Object.values(folders)]) makeFolder(folder, 0o700);
+  const originRootsDir = join(dir, 'origin-roots');
+  for (const folder of [dir, originRootsDir, ...Object.values(folders)]) makeFolder(folder, 0o700);
   const isTooLong = Buffer.byteLength(join(dir, longestSocketName)) > maxSocketPathBytes;
   const socketDir = isTooLong ? mkdtempSync(join(tmpdir(), 'leafgate-')) : dir;
   return {
     dir,
     socketDir,
     ...folders,
+    originRoots: join(originRootsDir, 'roots.pem'),
     sdsSocket: join(socketDir, 'sds.sock'),
     adminSocket: join(socketDir, 'admin.sock'),
     healthSocket: join(socketDir, 'health.sock'),

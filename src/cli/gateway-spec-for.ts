@@ -31,6 +31,7 @@ export function gatewaySpecFor(
     [listen, bound.front].some((at) => at !== undefined && isUnspecified(at.address));
   return {
     listen,
+    takesBothFamilies: false,
     ownAddresses: isEverywhere ? machineAddresses() : [],
     allowFrom: withOwnMachine(options),
     policy,
@@ -52,10 +53,15 @@ export function gatewaySpecFor(
       adminSocket: folder.adminSocket,
       accessLog: folder.accessLog,
       renderedDir: folder.renderedDir,
-      originRootsDir: folder.originRootsDir,
+      originRoots: folder.originRoots,
       reloadDir: folder.reloadDir,
     },
-    selfCheck: { host: selfCheckHost, socketPath: folder.selfCheckSocket, caFile: folder.selfCheckCaFile },
+    selfCheck: {
+      host: selfCheckHost,
+      socketPath: folder.selfCheckSocket,
+      caFile: folder.selfCheckCaFile,
+      isCaFollowed: false,
+    },
     front: options.front === undefined ? undefined : { ...options.front, listen: bound.front },
     transparent: bound.transparent,
     originCredentials: origins,

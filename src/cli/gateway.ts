@@ -8,6 +8,7 @@ import type { Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
 import { hostToTry } from '../policy/host-to-try.ts';
+import { originRoots, ownCertificates } from '../pool/origin-roots.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { TrustFiles } from '../projection/trust-files.ts';
 import { trustFilePaths, writeTrustFiles } from '../projection/trust-files.ts';
@@ -15,7 +16,7 @@ import { readSystemRoots, type SystemRoots } from '../projection/system-roots.ts
 import type { Certificate } from '../x509/certificate-types.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { Surroundings } from './surroundings.ts';
-import { checkOriginCas, originRoots, writeEnvoyFiles, writeOriginRoots } from './envoy-files.ts';
+import { checkOriginCas, writeEnvoyFiles, writeOriginRoots } from './envoy-files.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { gatewaySpecFor } from './gateway-spec-for.ts';
@@ -150,7 +151,7 @@ type TrustMaterial = {
 /** Writes what clients trust and what origins are verified with; Envoy follows the latter. */
 async function publishTrust(pool: Pool, { system, given, parts }: TrustMaterial): Promise<void> {
   const { folder } = parts;
-  await writeOriginRoots(folder.originRootsDir, originRoots(system.certificates, given, pool));
+  await writeOriginRoots(folder.originRoots, originRoots([...system.certificates, ...given], ownCertificates(pool)));
   await writeTrustFiles({
     dir: folder.trustDir,
     anchors: pool.cas.map((ca) => ca.anchor),

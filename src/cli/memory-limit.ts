@@ -1,13 +1,12 @@
 // How much memory Envoy may take, and what of it is its allocator's: the overload guard counts only that, and the kernel's
 // control group counts everything. Linux only; where no limit can be read, the setting's default holds.
 import { totalmem } from 'node:os';
+import { binaryMemory, heapWithin } from '../settings/envoy-heap.ts';
 import { cliErrors } from './cli-errors.ts';
 
 const mib = 1024 * 1024;
 /** leafgate itself, in the same control group: 80 MB idle, 180 MB with 10,000 names (measured) */
 const ownMemory = 192 * mib;
-/** the binary's own pages: 56 MB of every resident size, whatever the load (measured on 1.40.0) */
-const binaryMemory = 56 * mib;
 /** Envoy is at 22 MB before the first client */
 const leastHeap = 40 * mib;
 
@@ -22,7 +21,7 @@ export type MemoryChoice = {
 
 /** For the overload guard. @throws memory-too-small */
 export function envoyHeapBytes(choice: MemoryChoice): number {
-  const heap = envoyMemory(choice) - binaryMemory;
+  const heap = heapWithin(envoyMemory(choice));
   if (heap >= leastHeap) return heap;
   const [limit, needed] = [choice.constrained, leastLimit].map((bytes) => `${Math.floor(bytes / mib)} MiB`);
   throw cliErrors.error('memory-too-small', { limit: limit ?? '', needed: needed ?? '' });

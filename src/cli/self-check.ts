@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import { seconds } from '../clock.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
+import { originRoots, ownCertificates } from '../pool/origin-roots.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import { checkPair, type PairVerdict } from '../probe/check-pair.ts';
 import { createTrustFile } from '../transport/trust-file.ts';
@@ -14,7 +15,6 @@ import { selfCheckHost } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
 import { cliErrors } from './cli-errors.ts';
-import { originRoots } from './envoy-files.ts';
 
 export type SelfCheckParts = {
   readonly proxyUrl: string;
@@ -40,7 +40,7 @@ export async function runSelfCheck(parts: SelfCheckParts): Promise<void> {
 }
 
 async function checkThrough({ proxyUrl, caFile, system, pool, clock, log }: SelfCheckParts): Promise<PairVerdict> {
-  const foreign = originRoots(system, [], pool);
+  const foreign = originRoots(system, ownCertificates(pool));
   if (foreign.length < system.length) {
     log.warn("the gateway's CA is among the system's roots: clients of this machine trust it without the trust files");
   }

@@ -10,8 +10,8 @@ import { pause } from './drain-listeners.ts';
 export type CertificateReload = {
   readonly admin: AdminClient;
   readonly clock: Clock;
-  /** the folder that Envoy watches */
-  readonly reloadDir: string;
+  /** the folder that Envoy watches; undefined where it sees by itself that the files have changed */
+  readonly reloadDir: string | undefined;
 };
 
 /** What Envoy should hold: a secret's name, and the bytes of its certificate or of its roots. */
@@ -24,7 +24,7 @@ const looks = 50;
 /** Whether Envoy holds what it should, within five seconds. Rejects when the reload folder cannot be written. */
 export async function reloadCertificates(reload: CertificateReload, wanted: WantedSecret): Promise<boolean> {
   // Envoy looks for moves into the folder and reads no byte of what is moved
-  await replaceFile(join(reload.reloadDir, 'reload'), '', 0o600);
+  if (reload.reloadDir !== undefined) await replaceFile(join(reload.reloadDir, 'reload'), '', 0o600);
   return waitForSecret(reload, wanted);
 }
 

@@ -17,6 +17,8 @@ export type ResolveOverride = { readonly host: HostName | '*'; readonly port: nu
 export type GatewaySpec = {
   /** the port is the real one, never 0 */
   readonly listen: ListenAddress;
+  /** whether listeners on `::` take IPv4 too, as in a cluster with both families */
+  readonly takesBothFamilies: boolean;
   /** other addresses at which the listener is reached, when it listens on all of them */
   readonly ownAddresses: readonly IpAddress[];
   /** who may connect; empty means loopback only, which `listen` must then be */
@@ -85,15 +87,20 @@ export type GatewayPaths = {
   readonly accessLog: string;
   /** folder of the rendered files: bootstrap.yaml, policy.json, resolve.json, origin-roots.json */
   readonly renderedDir: string;
-  /** folder with `roots.pem`, what origins are verified with; never the gateway's own CA */
-  readonly originRootsDir: string;
-  /** a file moved into it makes Envoy read the certificates of others anew: they are looked at before */
-  readonly reloadDir: string;
+  /** PEM, what origins are verified with, in a folder where a change shows; never the gateway's own CA */
+  readonly originRoots: string;
+  /**
+   * A file moved into it makes Envoy read the certificates of others anew: they are looked at before. Undefined where the
+   * folder of each is swapped as a whole, as the kubelet does: Envoy then watches that folder itself.
+   */
+  readonly reloadDir: string | undefined;
 };
 
 /** the built-in origin of the self-check: reached only under its own name, verified with its own CA */
-type SelfCheckOrigin = {
+export type SelfCheckOrigin = {
   readonly host: HostName;
   readonly socketPath: string;
   readonly caFile: string;
+  /** whether its CA may change under a running Envoy, as where the two are containers that start again each by itself */
+  readonly isCaFollowed: boolean;
 };

@@ -24,6 +24,11 @@ export const settingsErrors = errorSlice({
     remedy: 'keep one, or give one of them a port',
     exitCode,
   },
+  'sidecar-settings-malformed': {
+    message: '{source} cannot be used: {detail}',
+    remedy: 'leafgate controller writes this file: use the same version for the controller and the gateway',
+    exitCode,
+  },
   'listen-unguarded': {
     message: '{setting} {value} lets other machines connect, and nothing says which may',
     remedy: 'add --allow-from CIDR for each network that may connect, or listen on 127.0.0.1',

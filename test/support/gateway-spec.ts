@@ -7,6 +7,7 @@ import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/leafgate-test'): GatewaySpec {
   return {
     listen: parseListenAddress('127.0.0.1:3128'),
+    takesBothFamilies: false,
     ownAddresses: [],
     allowFrom: [],
     policy: policyAllowingAny(),
@@ -20,13 +21,14 @@ export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/l
       adminSocket: join(folder, 'admin.sock'),
       accessLog: join(folder, 'access.json'),
       renderedDir: join(folder, 'rendered'),
-      originRootsDir: join(folder, 'roots'),
+      originRoots: join(folder, 'roots', 'roots.pem'),
       reloadDir: join(folder, 'reload'),
     },
     selfCheck: {
       host: selfCheckHost,
       socketPath: join(folder, 'self-check.sock'),
       caFile: join(folder, 'self-check-ca.pem'),
+      isCaFollowed: false,
     },
     front: undefined,
     transparent: undefined,

@@ -24,11 +24,11 @@ export type GeneratedGateway = {
 
 /** Writes the files of a spec, and the certificates that they point to, where the spec says. Origins are of `roots`. */
 export function writeGatewayFiles(spec: GatewaySpec, roots = createTestAuthority().pem): string {
-  const { renderedDir, originRootsDir, reloadDir } = spec.paths;
-  for (const folder of [renderedDir, originRootsDir, reloadDir, dirname(spec.selfCheck.caFile)]) {
-    mkdirSync(folder, { recursive: true });
+  const { renderedDir, originRoots, reloadDir } = spec.paths;
+  for (const folder of [renderedDir, dirname(originRoots), reloadDir, dirname(spec.selfCheck.caFile)]) {
+    if (folder !== undefined) mkdirSync(folder, { recursive: true });
   }
-  writeFileSync(join(originRootsDir, 'roots.pem'), roots);
+  writeFileSync(originRoots, roots);
   writeFileSync(spec.selfCheck.caFile, roots);
   const { files, bootstrapFile } = generateEnvoyFiles(spec);
   for (const [name, text] of files) writeFileSync(join(renderedDir, name), text);

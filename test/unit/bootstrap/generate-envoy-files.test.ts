@@ -1,4 +1,5 @@
 // What must hold in every generated configuration, whatever the spec. Each promise was paid for with a measurement.
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { bootstrapDocument, generateEnvoyFiles } from '../../../src/bootstrap/generate-envoy-files.ts';
@@ -119,8 +120,8 @@ describe.each([
     );
     for (const source of sources) expect(at(source, 'watched_directory', 'path')).toBe(spec.paths.renderedDir);
     expect(at(every[3], 'resources', 0, 'validation_context')).toEqual({
-      trusted_ca: { filename: `${spec.paths.originRootsDir}/roots.pem` },
-      watched_directory: { path: spec.paths.originRootsDir },
+      trusted_ca: { filename: spec.paths.originRoots },
+      watched_directory: { path: dirname(spec.paths.originRoots) },
     });
   });
 

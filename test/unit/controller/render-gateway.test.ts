@@ -1,0 +1,111 @@
+// The files of two gateways as they were last reviewed, and what holds for those of every gateway. `npm run golden` writes
+// them anew; read the difference before you commit it.
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { renderGateway, type RenderedGateway } from '../../../src/controller/render-gateway.ts';
+import type { EgressGateway } from '../../../src/settings/egress-gateway-types.ts';
+import { egressGateway, policyOf, wholeEgressGateway } from '../../support/egress-gateway.ts';
+import { fold } from '../../support/fold-document.ts';
+
+const roots = '-----BEGIN CERTIFICATE-----\nb3JpZ2lu\n-----END CERTIFICATE-----\n';
+const clients = '-----BEGIN CERTIFICATE-----\nY2xpZW50\n-----END CERTIFICATE-----\n';
+
+const golden: readonly (readonly [string, EgressGateway])[] = [
+  ['pod', egressGateway()],
+  ['pod-everything', wholeEgressGateway()],
+];
+
+function render(gateway: EgressGateway, clientRootsPem: string | undefined = clients): RenderedGateway {
+  return renderGateway({ gateway, originRootsPem: roots, clientRootsPem });
+}
+
+test.each(golden)('the files of the gateway "%s" are those that were reviewed', async (name, gateway) => {
+  const { data } = render(gateway);
+  const files = Object.entries(data).map(([file, text]) => [
+    file,
+    file.endsWith('.pem') ? text : (parse(text) as unknown),
+  ]);
+  const { document, shared } = fold(Object.fromEntries(files));
+  const text = stringify({ files: document, shared }, { lineWidth: 0, aliasDuplicateObjects: false });
+  await expect(text).toMatchFileSnapshot(`../../golden/${name}.yaml`);
+});
+
+describe('what is rendered', () => {
+  test('is the same bytes for the same gateway', () => {
+    expect(render(wholeEgressGateway())).toEqual(render(wholeEgressGateway()));
+  });
+
+  test('has names that a ConfigMap takes', () => {
+    expect(
+      Object.keys(render(wholeEgressGateway()).data).filter((name) => !/^[-._a-zA-Z0-9]{1,253}$/.test(name)),
+    ).toEqual([]);
+    expect(render(egressGateway()).configMapName).toBe('gateway-envoy');
+  });
+
+  test('says how large it is', () => {
+    const { data, bytes } = render(wholeEgressGateway());
+    expect(bytes).toBe(Buffer.byteLength(Object.entries(data).flat().join('')));
+  });
+
+  test('has the certificate for origins once where two entries name its Secret', () => {
+    const { data } = render(wholeEgressGateway());
+    expect(Object.keys(data).filter((name) => name.startsWith('credential-'))).toEqual([
+      'credential-partner.json',
+      'credential-other.json',
+    ]);
+    expect(data['bootstrap.yaml']).toMatch(/more\.example/);
+  });
+
+  test('lets the machine of the proxy itself in, besides those that the spec names', () => {
+    expect(render(egressGateway()).data['bootstrap.yaml']).toMatch(/address_prefix: "127\.0\.0\.0"\n\s*prefix_len: 8/);
+  });
+
+  test('listens on both families once a network of IPv6 may connect', () => {
+    expect(render(egressGateway()).data['bootstrap.yaml']).not.toMatch(/ipv4_compat/);
+    expect(render(wholeEgressGateway()).data['bootstrap.yaml']).toMatch(
+      /address: "::"\n\s*port_value: 3129\n\s*ipv4_compat: true/,
+    );
+  });
+});
+
+describe('what restarts the pods', () => {
+  const before = render(egressGateway()).constantSha256;
+  const after = (gateway: EgressGateway): string => render(gateway).constantSha256;
+
+  test.each([
+    ['a port', egressGateway({ gateway: { listenPort: 3333 } })],
+    ['another pool Secret', egressGateway({ spec: { caPool: { secretName: 'other' } } })],
+    ['a serving certificate', egressGateway({ spec: { servingTls: { secretName: 'serving' } } })],
+    ['a longer life of leaves', egressGateway({ spec: { sds: { ...egressGateway().spec.sds, allowEd25519: true } } })],
+    ['certificates for origins', egressGateway({ spec: { origins: wholeEgressGateway().spec.origins } })],
+  ])('%s does', (_name, gateway) => expect(after(gateway)).not.toBe(before));
+
+  test('another serving Secret does: it is another mount', () => {
+    const other = wholeEgressGateway({ spec: { servingTls: { secretName: 'other' } } });
+    expect(after(other)).not.toBe(after(wholeEgressGateway()));
+  });
+
+  test.each([
+    ['the policy', egressGateway({ policyText: 'default: intercept\n' })],
+    ['an override', egressGateway({ gateway: { resolve: [] } })],
+    ['the names of the bundle', egressGateway({ spec: { deploymentName: 'elsewhere' } })],
+    ['dry-run rules', egressGateway({ spec: policyOf('default: deny\ndryRun: { default: intercept }\n') })],
+  ])('%s does not', (_name, gateway) => expect(after(gateway)).toBe(before));
+
+  test('roots do not', () => {
+    const gateway = wholeEgressGateway();
+    const [one, other] = [roots, clients].map((originRootsPem) => {
+      return renderGateway({ gateway, originRootsPem, clientRootsPem: originRootsPem });
+    });
+    expect(one?.constantSha256).toBe(other?.constantSha256);
+    expect(one?.data['client-roots.pem']).not.toBe(other?.data['client-roots.pem']);
+  });
+
+  test('its digest is of the files that are read once', () => {
+    const { data, constantSha256 } = render(egressGateway());
+    const hash = createHash('sha256');
+    for (const file of ['bootstrap.yaml', 'sidecar.yaml']) hash.update(JSON.stringify([file, data[file]]));
+    expect(constantSha256).toBe(hash.digest('hex'));
+  });
+});

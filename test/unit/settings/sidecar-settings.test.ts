@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { hours, seconds } from '../../../src/clock.ts';
+import { LeafgateError } from '../../../src/errors.ts';
+import { parseListenAddress } from '../../../src/settings/parse-listen.ts';
+import {
+  parseSidecarSettings,
+  renderSidecarSettings,
+  type SidecarSettings,
+} from '../../../src/settings/sidecar-settings.ts';
+
+const plain: SidecarSettings = {
+  pool: { secret: 'gateway-ca-pool', file: '/etc/leafgate/pool/pool' },
+  sockets: { sds: '/run/s', admin: '/run/a', selfCheck: '/run/c', control: '/run/d' },
+  selfCheckCa: '/run/ca.pem',
+  accessLog: '/var/log/leafgate/access.json',
+  proxy: parseListenAddress('127.0.0.1:3128'),
+  leafLifetimeMs: hours(1),
+  allowEd25519: false,
+  drainMs: seconds(25),
+  serving: undefined,
+  clientRoots: undefined,
+  originCertificates: [],
+};
+const whole: SidecarSettings = {
+  ...plain,
+  allowEd25519: true,
+  serving: { secret: 'yes', dir: '/etc/serving' },
+  clientRoots: '/etc/clients.pem',
+  originCertificates: [{ secret: '123', dir: '/etc/origin/123' }],
+};
+
+test.each([
+  ['a plain gateway', plain],
+  ['a gateway with everything on', whole],
+])('what the controller writes for %s is what the sidecar reads', (_name, settings) => {
+  expect(parseSidecarSettings(renderSidecarSettings(settings), 'sidecar.yaml')).toEqual(settings);
+});
+
+describe('a file that is not what it should be is refused with what is wrong in it', () => {
+  const text = renderSidecarSettings(plain);
+  test.each([
+    ['an unknown key', `${text}surprise: true\n`, /Unrecognized key: "surprise"/],
+    ['an unknown key below', text.replace('  control:', '  surprise: /x\n  control:'), /sockets: Unrecognized key/],
+    ['a missing key', text.replace(/^accessLog.*\n/m, ''), /accessLog: /],
+    ['a relative path', text.replace('/run/s', 'run/s'), /sockets\.sds: not an absolute path/],
+    [
+      'a duration without a unit',
+      text.replace('leafLifetime: 1h', 'leafLifetime: "1"'),
+      /leafLifetime in sidecar\.yaml/,
+    ],
+    ['no YAML', `${text}  : [`, /cannot be used/],
+    ['an alias', text.replace('selfCheckCa: /run/ca.pem', 'selfCheckCa: &a /run/ca.pem\nmore: *a'), /cannot be used/],
+    ['nothing', '', /cannot be used/],
+  ])('%s', (_name, broken, message) => {
+    const thrown = thrownBy(() => parseSidecarSettings(broken, 'sidecar.yaml'));
+    expect([thrown.message, ...thrown.problems.map((problem) => problem.message)].join('\n')).toMatch(message);
+    expect(thrown.exitCode).toBe(2);
+  });
+
+  test('all that is wrong is told at once', () => {
+    const broken = text.replace('/run/s', 'run/s').replace('/run/a', 'run/a');
+    expect(thrownBy(() => parseSidecarSettings(broken, 'sidecar.yaml')).problems).toHaveLength(2);
+  });
+});
+
+function thrownBy(call: () => unknown): LeafgateError {
+  try {
+    call();
+  } catch (thrown) {
+    return LeafgateError.from(thrown);
+  }
+  throw new Error('nothing was thrown');
+}
