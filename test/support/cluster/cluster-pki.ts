@@ -128,15 +128,18 @@ function pemOf(key: KeyObject, type: 'pkcs8' | 'spki'): string {
   return key.export({ format: 'pem', type }).toString();
 }
 
-type ConfigParts = {
-  readonly url: string;
-  readonly caFile: string;
-  readonly certFile: string;
-  readonly keyFile: string;
-};
+type ConfigParts = { readonly url: string; readonly caFile: string };
+
+function kubeconfig(parts: ConfigParts & { readonly certFile: string; readonly keyFile: string }): string {
+  return kubeconfigOf(parts, `client-certificate: '${parts.certFile}', client-key: '${parts.keyFile}'`);
+}
+
+export function kubeconfigWithToken(parts: ConfigParts & { readonly tokenFile: string }): string {
+  return kubeconfigOf(parts, `tokenFile: '${parts.tokenFile}'`);
+}
 
 /** YAML, as users have it */
-function kubeconfig({ url, caFile, certFile, keyFile }: ConfigParts): string {
+function kubeconfigOf({ url, caFile }: ConfigParts, user: string): string {
   return `apiVersion: v1
 kind: Config
 clusters:
@@ -144,7 +147,7 @@ clusters:
     cluster: { server: '${url}', certificate-authority: '${caFile}' }
 users:
   - name: user
-    user: { client-certificate: '${certFile}', client-key: '${keyFile}' }
+    user: { ${user} }
 contexts:
   - name: test
     context: { cluster: test, user: user }

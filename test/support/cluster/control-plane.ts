@@ -7,6 +7,7 @@ import { scrubbedEnvironment } from '../scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../temp-folder.ts';
 import { findTool } from '../tools.ts';
 import { waitFor } from '../wait-for.ts';
+import { auditFlags, readRequestsOf, type ApiRequest } from './audit-log.ts';
 import { writeClusterPki, type ClusterPki, type ClusterUser } from './cluster-pki.ts';
 import { apiAs } from './raw-api.ts';
 
@@ -36,6 +37,8 @@ export type ControlPlane = {
   user(name: string): ClusterUser;
   /** on the same etcd and port; `term` waits for open watches, up to a minute */
   restartApiServer(how?: 'kill' | 'term', options?: RestartOptions): Promise<void>;
+  /** what this user (`system:serviceaccount:NS:NAME` for one) asked of the API server until now, oldest first */
+  requestsOf(user: string): Promise<readonly ApiRequest[]>;
   /** what the API server wrote since its last start */
   log(): string;
   stop(): Promise<void>;
@@ -88,6 +91,7 @@ async function startIn(
   const flags = [
     ...apiServerFlags(folder, etcdUrl, apiPort),
     ...pki.apiServerFlags,
+    ...auditFlags(folder.path),
     ...servingFlags[options.serving ?? 'v1'],
     ...(options.flags ?? []),
   ];
@@ -103,16 +107,20 @@ async function startIn(
     get pids() {
       return { etcd: etcd.pid, apiserver: apiServer.pid };
     },
-    user: (name) => {
-      const found = pki.users.get(name);
-      if (found === undefined) throw new Error(`no user ${name}; there are ${[...pki.users.keys()].join(', ')}`);
-      return found;
-    },
+    user: (name) => userOf(pki, name),
     restartApiServer: async (how = 'kill', { withNewCa = false } = {}) => {
       apiServer.signal(how === 'kill' ? 'SIGKILL' : 'SIGTERM');
       await apiServer.exited;
       if (withNewCa) pki.renewServingCa();
       apiServer = await startApiServer();
+    },
+    requestsOf: async (user) => {
+      const admin = apiAs({ url, caFile: pki.caFile }, userOf(pki, 'admin'));
+      try {
+        return await readRequestsOf(user, folder.path, admin);
+      } finally {
+        admin.close();
+      }
     },
     log: () => apiServer.stderr(),
     stop: async () => {
@@ -120,6 +128,12 @@ async function startIn(
       folder.remove();
     },
   };
+}
+
+function userOf(pki: ClusterPki, name: string): ClusterUser {
+  const found = pki.users.get(name);
+  if (found === undefined) throw new Error(`no user ${name}; there are ${[...pki.users.keys()].join(', ')}`);
+  return found;
 }
 
 function startServer(folder: TempFolder, name: 'etcd' | 'kube-apiserver', flags: readonly string[]): StartedProcess {
@@ -159,9 +173,7 @@ async function waitUntilReady(url: string, pki: ClusterPki, servers: readonly St
   for (const server of servers) {
     void server.exited.then(() => (ended ??= server)).catch(() => (ended ??= server));
   }
-  const admin = pki.users.get('admin');
-  if (admin === undefined) throw new Error('there is no admin');
-  const api = apiAs({ url, caFile: pki.caFile }, admin);
+  const api = apiAs({ url, caFile: pki.caFile }, userOf(pki, 'admin'));
   let last = '';
   const look = async (): Promise<boolean> => {
     if (ended !== undefined) throw new Error(`a server of the control plane ended: ${lastWords(ended)}`);
