@@ -23,3 +23,9 @@ export type SecretContent = ObjectName & {
   readonly type: string;
   readonly data: { readonly [key: string]: SecretBytes };
 };
+
+export type ConfigMapContent = ObjectName & {
+  readonly data: { readonly [key: string]: string };
+  /** base64, as the API has it */
+  readonly binaryData?: { readonly [key: string]: string };
+};

@@ -1,0 +1,87 @@
+// Judges the Secret with the proxy's own certificate: the reasons of sei-k8s-controller, and two that it leaves to the
+// handshake (expired, key of another certificate). All problems stand in one message, the gravest gives the reason. Pure.
+import type { EpochMs } from '../clock.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+import type { ReasonOf } from './condition-table.ts';
+import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
+import { examineTlsSecret, type TlsSecretFault } from './examine-tls-secret.ts';
+import { judge, secretText } from './judge.ts';
+
+export type ServingSecretTerms = {
+  /** of the Secret, there or not */
+  readonly secret: ObjectName;
+  readonly requiredDnsNames: readonly string[];
+  readonly now: EpochMs;
+};
+
+type Reason = ReasonOf<'ServingTLSSecretReady'>;
+type Fault = { readonly reason: Reason; readonly message: string };
+
+export function judgeServingSecret(observed: Observed<SecretContent>, terms: ServingSecretTerms): Judgement<Reason> {
+  const secret = secretText(terms.secret);
+  switch (observed.kind) {
+    case 'absent':
+      return verdict(
+        'TLSSecretNotFound',
+        `${secret} does not exist: create it for ${terms.requiredDnsNames.join(', ')}`,
+      );
+    case 'unavailable':
+      return verdict(
+        'TLSSecretUnavailable',
+        `${secret} cannot be read just now: ${observed.detail}; it is tried again`,
+      );
+    case 'found':
+      return judgeContent(observed.value, terms);
+    default:
+      return observed satisfies never;
+  }
+}
+
+/** from the gravest down: what cannot be read says nothing about the rest */
+const order: readonly Reason[] = [
+  'TLSSecretMalformed',
+  'TLSSecretSANsMismatch',
+  'TLSSecretKeyMismatch',
+  'TLSSecretExpired',
+];
+
+const reasons: { readonly [kind in TlsSecretFault['kind']]: Reason } = {
+  malformed: 'TLSSecretMalformed',
+  'key-mismatch': 'TLSSecretKeyMismatch',
+  expired: 'TLSSecretExpired',
+};
+
+function judgeContent(content: SecretContent, { requiredDnsNames, now }: ServingSecretTerms): Judgement<Reason> {
+  const { first, faults } = examineTlsSecret(content, { purpose: 'serverAuth', now });
+  const found: readonly Fault[] = [
+    ...faults.map(({ kind, message }) => ({ reason: reasons[kind], message })),
+    ...(first === undefined ? [] : nameFaults(content, first, requiredDnsNames)),
+  ];
+  const gravest = order.find((reason) => found.some((fault) => fault.reason === reason));
+  if (gravest === undefined)
+    return verdict('TLSSecretReady', `${secretText(content)} is good for ${requiredDnsNames.join(', ')}`);
+  const sorted = found.toSorted((one, other) => order.indexOf(one.reason) - order.indexOf(other.reason));
+  return verdict(gravest, sorted.map(({ message }) => message).join('; '));
+}
+
+/** Exact text among the DNS names: a wildcard, the common name or an address does not count (sei-k8s-controller). */
+function nameFaults(content: ObjectName, first: Certificate, required: readonly string[]): readonly Fault[] {
+  const present = (first.subjectAltName?.names ?? []).flatMap((name) => (name.kind === 'dns' ? [name.text] : []));
+  const missing = required.filter((name) => !present.includes(name));
+  if (missing.length === 0) return [];
+  const message = `the certificate in ${secretText(content)} has not every DNS name that it needs; missing: ${listed(missing)}; present: ${listed(present)}; exact names count, no wildcards`;
+  return [{ reason: 'TLSSecretSANsMismatch', message }];
+}
+
+/** a certificate may have thousands */
+const maxListed = 20;
+
+function listed(names: readonly string[]): string {
+  const more = names.length - maxListed;
+  if (names.length === 0) return 'none';
+  return [...names.slice(0, maxListed), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+}
+
+function verdict(reason: Reason, message: string): Judgement<Reason> {
+  return judge('ServingTLSSecretReady', reason, message);
+}
