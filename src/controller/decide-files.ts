@@ -1,0 +1,99 @@
+// What becomes of a gateway's rendered files at one look. The first rendering waits until everything that a pod needs is
+// good, since a pod that cannot start helps nobody. From then on each input is gated by itself: what is bad now leaves its
+// last good value in force, and holds nothing else back. Pure.
+import type { EgressGateway } from '../settings/egress-gateway-types.ts';
+import { podFiles } from '../settings/pod-layout.ts';
+import { parseSidecarSettings } from '../settings/sidecar-settings.ts';
+import type { Observed } from './controller-types.ts';
+import { renderGateway, type RenderedGateway } from './render-gateway.ts';
+
+type Files = RenderedGateway['data'];
+
+export type FilesInput = {
+  readonly gateway: EgressGateway;
+  /** the ConfigMap as it stands */
+  readonly existing: Observed<{ readonly data: Files }>;
+  /** conditions that hold a first rendering back, in the order in which a person should see to them */
+  readonly blocking: readonly string[];
+  /** PEM; undefined: not good now */
+  readonly originRootsPem: string | undefined;
+  /** PEM; undefined: not good now, or not asked for */
+  readonly clientRootsPem: string | undefined;
+  /** Secrets of `origins.clientCertificates` that are good now */
+  readonly goodOriginSecrets: ReadonlySet<string>;
+};
+
+/** inputs whose last good value is in the files, or that are left out until they are good */
+type HeldInput = 'origin-roots' | 'client-roots' | 'origin-certificates';
+
+export type FilesDecision =
+  /** no files yet, and none now */
+  | { readonly kind: 'wait'; readonly blocking: readonly string[] }
+  /** what is there cannot be read, so that nobody knows what the last good values are */
+  | { readonly kind: 'unavailable'; readonly detail: string }
+  /** the spec asks for a transport that is not there: files that exist stay */
+  | { readonly kind: 'no-transport' }
+  /** files that exist stay */
+  | { readonly kind: 'too-large'; readonly bytes: number; readonly maxBytes: number }
+  | { readonly kind: 'keep' | 'apply'; readonly rendered: RenderedGateway; readonly held: readonly HeldInput[] };
+
+/** a ConfigMap may have 1 MiB; what its owner, labels and field managers take needs room too */
+export const maxRenderedBytes = 900 * 1024;
+
+export function decideFiles(input: FilesInput): FilesDecision {
+  const { gateway, existing, blocking } = input;
+  if (gateway.spec.sds.transport === 'TCP') return { kind: 'no-transport' };
+  if (existing.kind === 'unavailable') return { kind: 'unavailable', detail: existing.detail };
+  const last = existing.kind === 'found' ? existing.value.data : undefined;
+  if (last === undefined && blocking.length > 0) return { kind: 'wait', blocking };
+  const gated = gate(input, last ?? {});
+  // its condition is among those that block; whoever does not say so gets no files either
+  if (gated === undefined) return { kind: 'wait', blocking };
+  const { held, ...renderable } = gated;
+  const rendered = renderGateway(renderable);
+  const { bytes } = rendered;
+  if (bytes > maxRenderedBytes) return { kind: 'too-large', bytes, maxBytes: maxRenderedBytes };
+  return { kind: last !== undefined && isSame(last, rendered.data) ? 'keep' : 'apply', rendered, held };
+}
+
+function gate({ gateway, originRootsPem, clientRootsPem, goodOriginSecrets }: FilesInput, last: Files) {
+  const held: HeldInput[] = [];
+  const pick = (now: string | undefined, before: string | undefined, name: HeldInput): string | undefined => {
+    if (now === undefined) held.push(name);
+    return now ?? before;
+  };
+  const originRoots = pick(originRootsPem, last[podFiles.originRoots], 'origin-roots');
+  const asksClients = gateway.spec.servingTls !== undefined && gateway.spec.clients.caBundle !== undefined;
+  const clientRoots = asksClients ? pick(clientRootsPem, last[podFiles.clientRoots], 'client-roots') : undefined;
+  const { isComplete, ...choices } = originCertificates(gateway, goodOriginSecrets, last);
+  if (!isComplete) held.push('origin-certificates');
+  if (originRoots === undefined) return undefined;
+  // Clients are not asked for certificates before it is known what verifies them. A rule for an actor fits nobody meanwhile.
+  const clients = asksClients && clientRoots === undefined ? { caBundle: undefined } : gateway.spec.clients;
+  const spec = { ...gateway.spec, clients, origins: { ...gateway.spec.origins, ...choices } };
+  return { gateway: { ...gateway, spec }, originRootsPem: originRoots, clientRootsPem: clientRoots, held };
+}
+
+/** A Secret that pods mount already stays, whatever is wrong with it now; one that is not good is not mounted anew. */
+function originCertificates({ spec }: EgressGateway, good: ReadonlySet<string>, last: Files) {
+  const mounted = mountedSecrets(last);
+  const wanted = spec.origins.clientCertificates;
+  const kept = wanted.filter(({ secretName }) => good.has(secretName) || mounted.has(secretName));
+  return { clientCertificates: kept, isComplete: wanted.every(({ secretName }) => good.has(secretName)) };
+}
+
+function mountedSecrets(last: Files): ReadonlySet<string> {
+  const text = last[podFiles.sidecar];
+  if (text === undefined) return new Set();
+  try {
+    return new Set(parseSidecarSettings(text, podFiles.sidecar).originCertificates.map(({ secret }) => secret));
+  } catch {
+    // another version wrote it: the Secrets are judged as new ones
+    return new Set();
+  }
+}
+
+function isSame(one: Files, other: Files): boolean {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { decideFiles, maxRenderedBytes, type FilesInput } from '../../../src/controller/decide-files.ts';
+import { renderGateway, type RenderedGateway } from '../../../src/controller/render-gateway.ts';
+import { egressGateway, policyOf, wholeEgressGateway } from '../../support/egress-gateway.ts';
+
+const good: Omit<FilesInput, 'gateway' | 'existing'> = {
+  blocking: [],
+  originRootsPem: 'roots 1\n',
+  clientRootsPem: 'clients 1\n',
+  goodOriginSecrets: new Set(['partner', 'other']),
+};
+const absent: FilesInput['existing'] = { kind: 'absent' };
+const whole = wholeEgressGateway();
+
+function found({ data }: RenderedGateway): FilesInput['existing'] {
+  return { kind: 'found', value: { data } };
+}
+
+/** what is there once all was good */
+function last(gateway = whole): FilesInput['existing'] {
+  return found(renderGateway({ gateway, originRootsPem: 'roots 1\n', clientRootsPem: 'clients 1\n' }));
+}
+
+/** the files that a decision leaves in force, and what is held */
+function filesOf(input: FilesInput) {
+  const decision = decideFiles(input);
+  if (decision.kind !== 'apply' && decision.kind !== 'keep') throw new Error(`it decided ${decision.kind}`);
+  return { kind: decision.kind, held: decision.held, data: decision.rendered.data };
+}
+
+describe('the first rendering', () => {
+  test('waits for every condition that blocks, and names them', () => {
+    const blocking = ['CAPoolReady', 'ServingTLSSecretReady'];
+    expect(decideFiles({ ...good, gateway: whole, existing: absent, blocking })).toEqual({ kind: 'wait', blocking });
+  });
+
+  test('comes when nothing blocks', () => {
+    expect(filesOf({ ...good, gateway: whole, existing: absent })).toMatchObject({ kind: 'apply', held: [] });
+  });
+
+  test('never comes without roots for origins', () => {
+    const input = { ...good, gateway: whole, existing: absent, originRootsPem: undefined };
+    expect(decideFiles(input)).toMatchObject({ kind: 'wait' });
+  });
+});
+
+describe('files that exist', () => {
+  test('stay as they are when nothing changed', () => {
+    expect(filesOf({ ...good, gateway: whole, existing: last() })).toMatchObject({ kind: 'keep', held: [] });
+  });
+
+  test('take a new policy, whatever blocks a first rendering now', () => {
+    const policy = policyOf('default: intercept\n');
+    const gateway = { ...whole, spec: { ...whole.spec, ...policy } };
+    const files = filesOf({ ...good, gateway, existing: last(), blocking: ['CAPoolReady', 'ServingTLSSecretReady'] });
+    expect(files).toMatchObject({ kind: 'apply', held: [] });
+    expect(files.data['policy.yaml']).toBe(policy.policyText);
+  });
+
+  test('keep the last good roots while the new ones are bad, and take the rest', () => {
+    const policy = policyOf('default: intercept\n');
+    const gateway = { ...whole, spec: { ...whole.spec, ...policy } };
+    const bad = { originRootsPem: undefined, clientRootsPem: undefined };
+    const files = filesOf({ ...good, ...bad, gateway, existing: last() });
+    expect(files.held).toEqual(['origin-roots', 'client-roots']);
+    expect(files.data).toMatchObject({
+      'origin-roots.pem': 'roots 1\n',
+      'client-roots.pem': 'clients 1\n',
+      'policy.yaml': policy.policyText,
+    });
+  });
+
+  test('take good roots again', () => {
+    const files = filesOf({ ...good, originRootsPem: 'roots 2\n', gateway: whole, existing: last() });
+    expect(files).toMatchObject({ kind: 'apply', held: [], data: { 'origin-roots.pem': 'roots 2\n' } });
+  });
+
+  test('keep a certificate for origins that pods mount, also when it is no good now', () => {
+    const files = filesOf({ ...good, goodOriginSecrets: new Set(['other']), gateway: whole, existing: last() });
+    expect(files).toMatchObject({ kind: 'keep', held: ['origin-certificates'] });
+  });
+
+  test('do not mount one that is not good yet', () => {
+    const files = filesOf({
+      ...good,
+      goodOriginSecrets: new Set(['other']),
+      gateway: whole,
+      existing: last(egressGateway()),
+    });
+    expect(files.held).toEqual(['origin-certificates']);
+    expect(Object.keys(files.data)).toContain('credential-other.json');
+    expect(Object.keys(files.data)).not.toContain('credential-partner.json');
+  });
+
+  test('ask clients for no certificates while nothing is there to verify them with', () => {
+    const without = { ...whole, spec: { ...whole.spec, clients: { caBundle: undefined } } };
+    const files = filesOf({ ...good, clientRootsPem: undefined, gateway: whole, existing: last(without) });
+    expect(files).toMatchObject({ kind: 'keep', held: ['client-roots'] });
+  });
+
+  test('that nobody can read are left alone', () => {
+    const existing = { kind: 'unavailable', detail: 'forbidden' } as const;
+    expect(decideFiles({ ...good, gateway: whole, existing })).toEqual(existing);
+  });
+
+  test('that another version wrote are rendered anew', () => {
+    const value = { data: { 'sidecar.yaml': 'other: 1\n', more: '' } };
+    expect(filesOf({ ...good, gateway: whole, existing: { kind: 'found', value } })).toMatchObject({ kind: 'apply' });
+  });
+});
+
+test('a transport that is not there renders nothing, and leaves what exists', () => {
+  const tcp = { ...whole, spec: { ...whole.spec, sds: { ...whole.spec.sds, transport: 'TCP' as const } } };
+  expect(decideFiles({ ...good, gateway: tcp, existing: absent })).toEqual({ kind: 'no-transport' });
+  expect(decideFiles({ ...good, gateway: tcp, existing: last() })).toEqual({ kind: 'no-transport' });
+});
+
+test('a rendering of exactly 900 KiB is taken, and one byte more is refused with its size', () => {
+  const { bytes } = renderGateway({ gateway: whole, originRootsPem: '', clientRootsPem: 'clients 1\n' });
+  const room = maxRenderedBytes - bytes;
+  const sized = (size: number) => ({ ...good, gateway: whole, existing: last(), originRootsPem: 'x'.repeat(size) });
+  expect(decideFiles(sized(room))).toMatchObject({ kind: 'apply', rendered: { bytes: maxRenderedBytes } });
+  expect(decideFiles(sized(room + 1))).toEqual({
+    kind: 'too-large',
+    bytes: maxRenderedBytes + 1,
+    maxBytes: maxRenderedBytes,
+  });
+});
