@@ -23,7 +23,8 @@ export type ApiObject = { readonly [field: string]: any };
 type ApplyOptions = { readonly fieldManager?: string; readonly force?: boolean; readonly query?: string };
 
 export type RawApi = {
-  get(path: string): Promise<ApiAnswer>;
+  /** as JSON, or as `accept` says */
+  get(path: string, accept?: string): Promise<ApiAnswer>;
   post(path: string, body: object): Promise<ApiAnswer>;
   put(path: string, body: object): Promise<ApiAnswer>;
   /** a merge patch, or what `contentType` says */
@@ -37,6 +38,14 @@ export type RawApi = {
 /** far above what an answer takes; `timeoutSeconds` of a watch has to be below */
 const answerDeadlineMs = 60_000;
 
+const json = 'application/json';
+
+type Terms = {
+  readonly body?: object | undefined;
+  readonly contentType?: string;
+  readonly accept?: string | undefined;
+};
+
 export function apiAs(place: ApiPlace, credential: ApiCredential): RawApi {
   const agent = new Agent({
     keepAlive: true,
@@ -46,9 +55,13 @@ export function apiAs(place: ApiPlace, credential: ApiCredential): RawApi {
       : { cert: readFileSync(credential.certFile), key: readFileSync(credential.keyFile) }),
   });
   const authorization = credential.certFile === undefined ? { authorization: `Bearer ${credential.token}` } : {};
-  const ask = (method: string, path: string, body?: object, contentType = 'application/json'): Promise<ApiAnswer> =>
+  const ask = (
+    method: string,
+    path: string,
+    { body, contentType = json, accept = json }: Terms = {},
+  ): Promise<ApiAnswer> =>
     new Promise((resolve, reject) => {
-      const headers = { ...authorization, accept: 'application/json', ...(body && { 'content-type': contentType }) };
+      const headers = { ...authorization, accept, ...(body && { 'content-type': contentType }) };
       const signal = AbortSignal.timeout(answerDeadlineMs);
       const sent = request(new URL(path, place.url), { agent, method, headers, signal }, (answer) => {
         let text = '';
@@ -60,15 +73,15 @@ export function apiAs(place: ApiPlace, credential: ApiCredential): RawApi {
       sent.once('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
     });
   return {
-    get: (path) => ask('GET', path),
-    post: (path, body) => ask('POST', path, body),
-    put: (path, body) => ask('PUT', path, body),
-    patch: (path, body, contentType = 'application/merge-patch+json') => ask('PATCH', path, body, contentType),
+    get: (path, accept) => ask('GET', path, { accept }),
+    post: (path, body) => ask('POST', path, { body }),
+    put: (path, body) => ask('PUT', path, { body }),
+    patch: (path, body, contentType = 'application/merge-patch+json') => ask('PATCH', path, { body, contentType }),
     apply: (path, body, { fieldManager = 'test', force = true, query } = {}) => {
       const terms = `fieldManager=${fieldManager}&force=${force}${query === undefined ? '' : `&${query}`}`;
-      return ask('PATCH', `${path}?${terms}`, body, 'application/apply-patch+yaml');
+      return ask('PATCH', `${path}?${terms}`, { body, contentType: 'application/apply-patch+yaml' });
     },
-    remove: (path, body) => ask('DELETE', path, body),
+    remove: (path, body) => ask('DELETE', path, { body }),
     close: () => agent.destroy(),
   };
 }
