@@ -2,7 +2,6 @@
 // nothing afterwards. It takes what others leave of the processor, and whoever comes second waits for the first.
 import { accessSync, constants } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
-import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { builtFolder, clusterPrograms, givenProgram, kubernetesVersion, sources } from './cluster-tools.mjs';
 import { findGo, goEnvironment } from './find-go.mjs';
@@ -31,7 +30,6 @@ export async function installClusterTools(say) {
   const missing = () =>
     clusterPrograms.filter((name) => givenProgram(name) === undefined && !isThere(join(folder, name)));
   if (missing().length === 0) return 'already there';
-  setPriority(19);
   const release = await waitForTurn(folder, () => say('another process builds it; waiting for that one'));
   try {
     if (missing().length === 0) return 'installed';
@@ -51,7 +49,7 @@ async function build(go, name, folder) {
   const { module, from, flags } = builds[name];
   const fresh = join(folder, `${name}.new`);
   const args = ['build', '-trimpath', '-ldflags', ['-s', '-w', ...flags].join(' '), '-o', fresh, from];
-  await run(go, args, { cwd: join(sources, module), env: goEnvironment });
+  await run(go, args, { cwd: join(sources, module), env: goEnvironment, isAside: true });
   // nobody ever sees half of it
   await rename(fresh, join(folder, name));
 }
