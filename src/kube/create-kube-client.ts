@@ -164,7 +164,7 @@ class Client implements KubeClient {
   }
 
   async watch(query: ObjectQuery, terms: WatchTerms): Promise<void> {
-    const { resourceVersion, timeoutSeconds, silenceMs, signal, onEvent } = terms;
+    const { resourceVersion, timeoutSeconds, silenceMs, signal, onEvent, onOpen } = terms;
     const parameters = {
       watch: true,
       allowWatchBookmarks: true,
@@ -181,7 +181,10 @@ class Client implements KubeClient {
     return this.#connection.stream(call, { silenceMs, signal }, async (answer): Promise<Outcome<void>> => {
       const isStream =
         isSuccess(answer.status) && answer.header('content-type')?.startsWith('application/json') === true;
-      if (isStream) return readWatchStream(answer, query.resource, onEvent);
+      if (isStream) {
+        onOpen?.();
+        return readWatchStream(answer, query.resource, onEvent);
+      }
       const body = await readJsonBody(answer);
       const isRefused = !isSuccess(answer.status) || body.kind === 'json';
       return { kind: 'failed', failure: isRefused ? failureOfAnswer(headOf(answer), body) : body.failure };

@@ -82,6 +82,8 @@ export type WatchTerms = {
   readonly timeoutSeconds: number;
   /** longest that the stream may be silent before it counts as dead */
   readonly silenceMs: DurationMs;
+  /** the server has begun to stream */
+  readonly onOpen?: () => void;
   readonly onEvent: (event: WatchEvent) => void;
   readonly signal: AbortSignal;
 };

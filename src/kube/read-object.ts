@@ -12,7 +12,14 @@ export function readObject(value: unknown, resource: KubeResource): KubeObject |
   const { apiVersion = groupVersionOf(resource), kind = resource.kind, metadata } = value;
   if (typeof apiVersion !== 'string' || typeof kind !== 'string' || kind === 'Status') return undefined;
   if (!isMeta(metadata)) return undefined;
-  return { ...value, apiVersion, kind, metadata };
+  return { ...value, apiVersion, kind, metadata: withoutManagedFields(metadata) };
+}
+
+/** often larger than the object, and refused when it is sent back in an apply */
+function withoutManagedFields(metadata: KubeObject['metadata']): KubeObject['metadata'] {
+  const kept: KubeObject['metadata'] & { managedFields?: unknown } = { ...metadata };
+  delete kept.managedFields;
+  return kept;
 }
 
 /** The object that was asked for, by its name; anything else is a bad response. */

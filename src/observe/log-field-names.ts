@@ -16,6 +16,8 @@ export type LogFieldName =
   /** file or socket */
   | 'path'
   | 'host'
+  /** of Kubernetes: what is followed or written, such as secrets "egress/pool" */
+  | 'resource'
   | 'rule'
   /** one of a closed set, as in the metric of the same event */
   | 'reason'
