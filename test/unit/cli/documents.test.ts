@@ -10,6 +10,7 @@ import { doctorMarkdown } from '../../../src/doctor/doctor-markdown.ts';
 import { metricsTable } from '../../../src/observe/metrics-table.ts';
 import { metricsMarkdown } from '../../../src/observe/metrics-markdown.ts';
 import { recordsMarkdown } from '../../../src/observe/records-markdown.ts';
+import { definitionMarkdown } from '../../support/definition-markdown.ts';
 
 const sourceFolder = new URL('../../../src', import.meta.url).pathname;
 
@@ -20,6 +21,7 @@ describe('documents made from tables', () => {
     ['docs/settings.md', settingsMarkdown],
     ['docs/metrics.md', metricsMarkdown],
     ['docs/records.md', recordsMarkdown],
+    ['docs/egress-gateway-fields.md', definitionMarkdown],
   ])('%s says what the code says', async (path, render) => {
     await expect(render()).toMatchFileSnapshot(`../../../${path}`);
   });
