@@ -2,18 +2,21 @@
 // just those of the files.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
-import { apiPath, applyManifest } from '../support/cluster/apply-manifests.ts';
+import { apiPath, applyManifest, waitUntilServed } from '../support/cluster/apply-manifests.ts';
 import { apiAs, mustSucceed, type RawApi } from '../support/cluster/raw-api.ts';
 import type { Deployment, Manifest } from '../support/manifest-types.ts';
 import { ofKind, shippedManifest, shippedManifests } from '../support/shipped-manifests.ts';
 
-const installed = shippedManifests('controller', 'bounds', 'gateway').filter(({ kind }) => kind !== 'EgressGateway');
+const installed = shippedManifests('controller', 'bounds', 'gateway');
 
 describeWithControlPlane('the shipped manifests', {}, (plane) => {
   let admin: RawApi;
   beforeAll(async () => {
     admin = apiAs(plane(), plane().user('admin'));
-    for (const manifest of installed) await applyManifest(admin, manifest);
+    for (const manifest of installed) {
+      if (manifest.kind === 'EgressGateway') await waitUntilServed(admin, manifest);
+      await applyManifest(admin, manifest);
+    }
   });
   afterAll(() => admin.close());
 

@@ -1,5 +1,6 @@
 // Shipped YAML put to a real API server as `kubectl apply --server-side` would, unknown fields refused.
 import type { Manifest } from '../manifest-types.ts';
+import { waitFor } from '../wait-for.ts';
 import { mustSucceed, type ApiObject, type RawApi } from './raw-api.ts';
 
 /** kinds whose plural is more than an `s`, and those without a namespace */
@@ -23,4 +24,10 @@ export async function applyManifest(api: RawApi, manifest: Manifest): Promise<Ap
   const { warning } = answer.headers;
   if (warning !== undefined) throw new Error(`${manifest.kind} ${manifest.metadata.name}: ${warning}`);
   return mustSucceed(answer);
+}
+
+/** A kind whose definition has just been applied is served a moment later. */
+export async function waitUntilServed(api: RawApi, manifest: Manifest): Promise<void> {
+  const collection = apiPath(manifest).replace(/\/[^/]+$/, '');
+  await waitFor(`${manifest.kind} to be served`, async () => (await api.get(collection)).status === 200);
 }

@@ -1,6 +1,9 @@
 // What must be true of the pods that deploy/ ships, whoever edits them.
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parseEgressGateway } from '../../../src/settings/egress-gateway.ts';
+import { filesNameOf, podPaths } from '../../../src/settings/pod-layout.ts';
 import { quantitySettings } from '../../../src/settings/quantity-settings.ts';
 import type { Container, Deployment, Volume } from '../../support/manifest-types.ts';
 import { onlyOne, shippedManifest } from '../../support/shipped-manifests.ts';
@@ -153,6 +156,30 @@ describe('the controller', () => {
 });
 
 describe('the gateway', () => {
+  test('is described by an object that the controller reads, with the ports, the memory and the drain of the pods', () => {
+    const reading = parseEgressGateway(egressGateway);
+    if (reading.kind === 'refused') throw reading.problems[0];
+    const { spec } = reading.gateway;
+    expect(spec.gateway).toMatchObject({ listenPort: 3128, listenTlsPort: 3129, drainMs: 25_000 });
+    expect(spec.gateway.maxMemoryBytes).toBe(bytes(envoy.resources.limits.memory));
+    expect(spec.deploymentName).toBe(gateway.metadata.name);
+    expect(volumeOf(gateway, 'gateway-files').configMap?.name).toBe(filesNameOf(reading.gateway.name));
+  });
+
+  test('has its volumes where the rendered files look for them', () => {
+    const placesOf = ({ volumeMounts }: Container) =>
+      Object.fromEntries(volumeMounts.map(({ name, mountPath }) => [name, mountPath]));
+    const ofBoth = {
+      'gateway-files': podPaths.gatewayDir,
+      serving: podPaths.servingDir,
+      // below it is the folder that the sidecar makes for itself and Envoy
+      sockets: dirname(dirname(podPaths.sdsSocket)),
+      'access-log': dirname(podPaths.accessLog),
+    };
+    expect(placesOf(envoy)).toEqual(ofBoth);
+    expect(placesOf(sidecar)).toEqual({ ...ofBoth, 'ca-pool': dirname(podPaths.poolFile) });
+  });
+
   test('has no token, and an account without rights', () => {
     expect(podOf(gateway).volumes.every(({ projected }) => projected === undefined)).toBe(true);
     const account = shippedManifest('gateway', 'ServiceAccount');
