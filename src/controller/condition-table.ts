@@ -9,8 +9,10 @@ export type ReasonSpec = {
   readonly when: string;
   /** empty: nothing */
   readonly remedy: string;
-  /** true only for a reason that is not True and still holds nothing back */
-  readonly isHarmless?: true;
+  /** not True, and the files of the gateway are rendered all the same */
+  readonly doesNotGate?: true;
+  /** not True, by a choice in the spec: the gateway is ready with it */
+  readonly isChosen?: true;
 };
 
 type ConditionSpec = {
@@ -111,7 +113,7 @@ export const conditionTable = {
         when: 'the API server serves ClusterTrustBundles in no version; everything else goes on',
         remedy:
           'Kubernetes 1.37 serves them; from 1.33 on enable the feature gate ClusterTrustBundle and the runtime configuration certificates.k8s.io/v1beta1/clustertrustbundles=true',
-        isHarmless: true,
+        doesNotGate: true,
       },
       AttestDenied: {
         status: 'False',
@@ -232,7 +234,8 @@ export const conditionTable = {
         status: 'False',
         when: 'TCP in plaintext by `enabled: false`: leaf keys cross the network unprotected',
         remedy: 'set `enabled: true` and name a Secret',
-        isHarmless: true,
+        doesNotGate: true,
+        isChosen: true,
       },
       SecretRefMissing: {
         status: 'False',
@@ -252,5 +255,10 @@ export const conditionTable = {
 } as const satisfies { readonly [type: string]: ConditionSpec };
 
 export type ConditionType = keyof typeof conditionTable;
+
+/** in the order of the table */
+export const conditionTypes = Object.keys(conditionTable).filter((type): type is ConditionType =>
+  Object.hasOwn(conditionTable, type),
+);
 
 export type ReasonOf<Type extends ConditionType> = keyof (typeof conditionTable)[Type]['reasons'] & string;

@@ -1,7 +1,7 @@
 // The words that the judges, the decisions and the edge of the controller share. What the API said of an object, and what
 // was made of it. Pure; it must not know how an object was read.
 import type { SecretBytes } from '../secret-bytes.ts';
-import type { ConditionStatus } from './condition-table.ts';
+import type { ConditionStatus, ConditionType } from './condition-table.ts';
 
 /** One condition's verdict; `message` is safe for the API and for a terminal, and never holds a key. */
 export type Judgement<Reason extends string = string> = {
@@ -9,6 +9,9 @@ export type Judgement<Reason extends string = string> = {
   readonly reason: Reason;
   readonly message: string;
 };
+
+/** Conditions that apply to a gateway: what its spec does not ask for has none. */
+export type Judgements = { readonly [type in ConditionType]?: Judgement };
 
 /** What the API said of an object that a gateway depends on. */
 export type Observed<Value> =

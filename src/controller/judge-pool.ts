@@ -20,7 +20,7 @@ export type PoolJudgement = {
 };
 
 /** `id` is the CA's, as the pool has it */
-type PoolAnchor = { readonly id: string; readonly certificate: Certificate };
+export type PoolAnchor = { readonly id: string; readonly certificate: Certificate };
 
 export type PoolJudgeTerms = {
   /** of the Secret, there or not */

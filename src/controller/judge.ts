@@ -21,7 +21,7 @@ export function judge<Type extends ConditionType>(
 }
 
 /** undefined for a reason that the table does not have */
-function findReasonSpec(type: ConditionType, reason: string): ReasonSpec | undefined {
+export function findReasonSpec(type: ConditionType, reason: string): ReasonSpec | undefined {
   const reasons: { readonly [reason: string]: ReasonSpec } = conditionTable[type].reasons;
   return Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
 }

@@ -1,0 +1,41 @@
+// Whose a ClusterTrustBundle is that stands under the name of a gateway's. Pure.
+import type { KubeObject } from '../kube/kube-types.ts';
+import type { BundleGateway } from './build-bundle.ts';
+import { bundleOwner, type BundleOwner } from './bundle-record.ts';
+import type { ObjectName } from './controller-types.ts';
+
+/** `unknown`: the owner is where this controller does not look */
+export type OwnerState = 'claims' | 'gone' | 'unknown';
+
+export type BundleClaim =
+  | { readonly kind: 'ours' }
+  /** of no gateway that there is: nothing says where its content came from */
+  | { readonly kind: 'nobody' }
+  | { readonly kind: 'other'; readonly owner: ObjectName; readonly isCertain: boolean };
+
+/** A gateway of our namespace and name is us, also under another UID: two of them never live at a time. */
+export function claimBundle(existing: KubeObject, gateway: BundleGateway, ownerState: OwnerState): BundleClaim {
+  const owner = bundleOwner(existing);
+  if (owner === undefined) return { kind: 'nobody' };
+  if (owner.namespace === gateway.namespace && owner.name === gateway.name) return { kind: 'ours' };
+  if (ownerState === 'gone') return { kind: 'nobody' };
+  const { namespace, name } = owner;
+  return { kind: 'other', owner: { namespace, name }, isCertain: ownerState === 'claims' };
+}
+
+export type KnownGateways = {
+  readonly isWatched: (namespace: string) => boolean;
+  /** undefined: there is none of that name */
+  readonly find: (place: ObjectName) => { readonly objectName: string | undefined } | undefined;
+};
+
+/**
+ * `objectName` of a gateway: the bundle that its spec names, undefined when its spec cannot be read. One that was made
+ * again with another bundle has let go of the first.
+ */
+export function ownerStateOf(owner: BundleOwner, objectName: string, gateways: KnownGateways): OwnerState {
+  if (!gateways.isWatched(owner.namespace)) return 'unknown';
+  const found = gateways.find(owner);
+  if (found === undefined) return 'gone';
+  return found.objectName === undefined || found.objectName === objectName ? 'claims' : 'gone';
+}
