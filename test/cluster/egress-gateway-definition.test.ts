@@ -251,6 +251,26 @@ describeWithControlPlane('the definition of EgressGateway', {}, (plane) => {
   });
 });
 
+// the oldest that serves ClusterTrustBundles in a version that the controller knows: its CEL has fewer functions
+describeWithControlPlane(
+  'the definition of EgressGateway on an older cluster',
+  { serving: 'v1beta1+v1alpha1' },
+  (plane) => {
+    test('is served, and judges as on a newer one', async () => {
+      const admin = apiAs(plane(), plane().user('admin'));
+      await installDefinition(admin);
+      const tried = (spec: GatewayObject): Promise<ApiAnswer> =>
+        admin.post(`${gatewaysIn('default')}?dryRun=All&fieldValidation=Strict`, written(spec));
+      mustSucceed(await tried(wholeGatewaySpec));
+      for (const { title, spec, field } of gatewayFaults) {
+        const causes = causesOf(await tried(spec));
+        expect(causes, title).toContainEqual(expect.stringContaining(`${field}: `));
+      }
+      admin.close();
+    });
+  },
+);
+
 function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
