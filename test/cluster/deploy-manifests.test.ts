@@ -1,12 +1,14 @@
 // What deploy/ ships, put to a real API server: every field known, every pod within the restricted profile, and the rights
 // just those of the files.
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
 import { apiPath, applyManifest, waitUntilServed } from '../support/cluster/apply-manifests.ts';
 import { apiAs, mustSucceed, type RawApi } from '../support/cluster/raw-api.ts';
 import type { Deployment, Manifest } from '../support/manifest-types.ts';
-import { ofKind, shippedManifest, shippedManifests } from '../support/shipped-manifests.ts';
+import { ofKind, parseManifests, shippedManifest, shippedManifests } from '../support/shipped-manifests.ts';
 
+const page = readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8');
 const installed = shippedManifests('controller', 'bounds', 'gateway');
 
 describeWithControlPlane('the shipped manifests', {}, (plane) => {
@@ -46,6 +48,24 @@ describeWithControlPlane('the shipped manifests', {}, (plane) => {
       expect(asRoot).toMatchObject({ status: 403, text: expect.stringContaining('restricted') as string });
     },
   );
+
+  test('and the objects on docs/kubernetes.md are taken as they are printed, with strict fields', async () => {
+    // a block in a list is indented as its list is
+    const printed = [...page.matchAll(/^( *)```yaml\n([^]*?)```/gm)].flatMap(([, indent = '', text = '']) =>
+      parseManifests(text.replaceAll(new RegExp(`^${indent}`, 'gm'), '')),
+    );
+    const ours = printed.filter(({ apiVersion }) => !apiVersion.startsWith('cert-manager.io/'));
+    expect(ours.map(({ kind }) => kind)).toEqual(['Pod', 'NetworkPolicy']);
+    for (const manifest of ours) {
+      const namespace = manifest.metadata.namespace === 'agents' ? 'default' : (manifest.metadata.namespace ?? '');
+      const { status, text } = await admin.apply(
+        apiPath({ ...manifest, metadata: { ...manifest.metadata, namespace } }),
+        { ...manifest, metadata: { ...manifest.metadata, namespace } },
+        { query: 'dryRun=All&fieldValidation=Strict' },
+      );
+      expect(status, text).toBe(201);
+    }
+  });
 
   /** empty: any name, the whole cluster */
   type Question = readonly [verb: string, resource: string, name: string, namespace: string];
