@@ -4,7 +4,7 @@ import { retainForRange, egressGatewayLimits } from './egress-gateway-limits.ts'
 import { readCaBundleRef, readOriginsPart } from './egress-gateway-origins.ts';
 import { readSds } from './egress-gateway-sds.ts';
 import { readTerms } from './egress-gateway-terms.ts';
-import type { EgressGatewaySpec, TrustBundleSpec } from './egress-gateway-types.ts';
+import type { EgressGatewaySpec, ReadTrust, TrustBundleSpec } from './egress-gateway-types.ts';
 import type { Field, FieldMap, FieldReader } from './field-reader.ts';
 import * as names from './kubernetes-names.ts';
 import { policyObject } from './policy-object.ts';
@@ -23,15 +23,16 @@ const ownLabelDomain = 'leafgate.dev';
 export type SpecReading = {
   /** undefined where anything was wrong */
   readonly spec: EgressGatewaySpec | undefined;
-  /** what a gateway that goes must take with it, also when the rest is wrong */
-  readonly trustBundle: TrustBundleSpec | undefined;
+  readonly trust: ReadTrust;
 };
+
+const noTrust: ReadTrust = { caPool: undefined, trustBundle: undefined, allowEd25519: false };
 
 /** `gatewayName` is what the Deployment is called where nothing is said. */
 export function readSpec(field: Field, gatewayName: string, reader: FieldReader): SpecReading {
   if (field.value === undefined) reader.missing(field, 'see docs/egress-gateway.md for what it holds');
   const part = field.value === undefined ? undefined : reader.map(field, specKeys);
-  if (part === undefined) return { spec: undefined, trustBundle: undefined };
+  if (part === undefined) return { spec: undefined, trust: noTrust };
   const secretName = readPool(part('caPool'), reader);
   const trustBundle = readTrustBundle(part('trustBundle'), reader);
   const servingTls = readServingTls(part('servingTLS'), reader);
@@ -42,13 +43,15 @@ export function readSpec(field: Field, gatewayName: string, reader: FieldReader)
   const deploymentName = reader.text(part('deploymentName'), names.objectNameRule) ?? gatewayName;
   const gateway = readTerms(part, reader);
   checkFront(part, reader);
+  const { allowEd25519 } = sds;
+  const trust = { caPool: secretName === undefined ? undefined : { secretName }, trustBundle, allowEd25519 };
   if (secretName === undefined || trustBundle === undefined || policies === undefined || gateway === undefined) {
-    return { spec: undefined, trustBundle };
+    return { spec: undefined, trust };
   }
   const caPool = { secretName };
   const clients = { caBundle };
   const spec = { caPool, trustBundle, servingTls, origins, clients, sds, ...policies, deploymentName, gateway };
-  return { spec, trustBundle };
+  return { spec, trust };
 }
 
 function readPool(field: Field, reader: FieldReader): string | undefined {

@@ -51,6 +51,13 @@ export type TrustBundleSpec = {
   readonly deletionPolicy: 'Delete' | 'Retain';
 };
 
+/** What could be read of a spec that is refused: the trust of its clients goes on, and goes with it when it is deleted. */
+export type ReadTrust = {
+  readonly caPool: EgressGatewaySpec['caPool'] | undefined;
+  readonly trustBundle: TrustBundleSpec | undefined;
+  readonly allowEd25519: boolean;
+};
+
 export type ConfigMapKey = { readonly name: string; readonly key: string };
 
 export type ClientCertificateChoice = { readonly hosts: readonly HostPattern[]; readonly secretName: string };

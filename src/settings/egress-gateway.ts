@@ -3,7 +3,7 @@
 import type { LeafgateError } from '../errors.ts';
 import { readSpec } from './egress-gateway-spec.ts';
 import { readStatus } from './egress-gateway-status.ts';
-import type { EgressGateway, EgressGatewayIdentity, TrustBundleSpec } from './egress-gateway-types.ts';
+import type { EgressGateway, EgressGatewayIdentity, ReadTrust } from './egress-gateway-types.ts';
 import { FieldReader, type Field } from './field-reader.ts';
 import { gatewayNameRule, objectNameRule } from './kubernetes-names.ts';
 
@@ -11,10 +11,9 @@ export type EgressGatewayReading =
   | { readonly kind: 'read'; readonly gateway: EgressGateway }
   | ({
       readonly kind: 'refused';
-      /** so that a gateway that goes can take its bundle along; undefined where that part is wrong too */
-      readonly trustBundle: TrustBundleSpec | undefined;
       readonly problems: readonly [LeafgateError, ...LeafgateError[]];
-    } & EgressGatewayIdentity);
+    } & ReadTrust &
+      EgressGatewayIdentity);
 
 /** a person mends a few at a time, and a condition has a length */
 const maxProblems = 100;
@@ -26,9 +25,9 @@ export function parseEgressGateway(object: unknown): EgressGatewayReading {
   });
   const fields = ownFields(object);
   const identity = readIdentity(ownFields(fields.get('metadata')), fields.get('status'), reader);
-  const { spec, trustBundle } = readSpec({ path: 'spec', value: fields.get('spec') }, identity.name, reader);
+  const { spec, trust } = readSpec({ path: 'spec', value: fields.get('spec') }, identity.name, reader);
   const [first, ...more] = problems;
-  if (first !== undefined) return { kind: 'refused', ...identity, trustBundle, problems: [first, ...more] };
+  if (first !== undefined) return { kind: 'refused', ...identity, ...trust, problems: [first, ...more] };
   if (spec === undefined) throw new Error('the spec of an EgressGateway was lost');
   return { kind: 'read', gateway: { ...identity, spec } };
 }

@@ -112,12 +112,17 @@ describe('an EgressGateway', () => {
     expect(read(object)).toMatchObject({ generation: 7, isDeleting: true, finalizers: ['leafgate.dev/trust-bundle'] });
   });
 
-  it('tells which bundle is its own although the rest of it is wrong, so that it can take it along', () => {
-    const reading = parseEgressGateway(gatewayObject({ policy: { default: 'no' }, caPool: undefined }));
+  it('tells its pool and its bundle although the rest of it is wrong, so that trust goes on, and goes with it', () => {
+    const sds = { allowEd25519: true, leafLifetime: '1y' };
+    const reading = parseEgressGateway(gatewayObject({ policy: { default: 'no' }, sds }));
     expect(reading).toMatchObject({
       ...{ kind: 'refused', name: 'egress', namespace: 'agents', generation: 1 },
+      caPool: { secretName: 'egress-ca-pool' },
       trustBundle: { objectName: 'egress.example.com:mitm:agents-egress', deletionPolicy: 'Delete' },
+      allowEd25519: true,
     });
+    const none = { caPool: undefined, trustBundle: undefined, allowEd25519: false };
+    expect(parseEgressGateway(gatewayObject({ caPool: {}, trustBundle: {} }))).toMatchObject(none);
   });
 
   it('is refused with everything that is wrong at once, in the order of its fields', () => {
