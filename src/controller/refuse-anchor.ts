@@ -1,6 +1,7 @@
 // What the API server would refuse of an anchor (its validation of spec.trustBundle, Go's x509 behind it), found before it
 // is sent, so that a bad pool is a clear condition in place of a 422. Pure.
 import type { Certificate } from '../x509/certificate-types.ts';
+import { refusedByGo } from '../x509/refused-by-go.ts';
 
 /** In words that follow "its root"; undefined: the API server takes it. */
 export function refuseAnchor(anchor: Certificate): string | undefined {
@@ -10,6 +11,8 @@ export function refuseAnchor(anchor: Certificate): string | undefined {
   if (serialHex.startsWith('-')) return 'has a negative serial number';
   const curve = unsupportedCurve(anchor);
   if (curve !== undefined) return `has a key on the curve ${curve}`;
+  const unread = refusedByGo(anchor);
+  if (unread !== undefined) return `has ${unread} (the API server refuses that)`;
   // beyond what the API server looks at: bytes that were damaged on the way would still parse
   return isSelfSigned(anchor) ? undefined : 'is not signed by its own key: it is no root, or was damaged';
 }
