@@ -151,6 +151,26 @@ export const cliErrors = errorSlice({
     remedy: 'serve metrics on 127.0.0.1, on [::1] or on a unix socket',
     exitCode: exitCodes.usage,
   },
+  'sds-place-missing': {
+    message: 'neither --gateway nor both of --pool and --listen are given',
+    remedy: 'give --pool FILE and --listen unix:PATH, or in the pod of a gateway --gateway DIR',
+    exitCode: exitCodes.usage,
+  },
+  'sds-gateway-alone': {
+    message: '{options} cannot be given beside --gateway, whose files say it',
+    remedy: 'leave it out, and change the EgressGateway instead',
+    exitCode: exitCodes.usage,
+  },
+  'sidecar-file-unreadable': {
+    message: '{path} cannot be read: {detail}',
+    remedy: 'give with --gateway the folder where the ConfigMap of the gateway is mounted; the controller writes it',
+    exitCode: exitCodes.environment,
+  },
+  'drain-not-asked': {
+    message: 'the sidecar of this gateway cannot be asked to drain: {detail}',
+    remedy: 'call this in the container of `leafgate sds --gateway`, while it runs',
+    exitCode: exitCodes.failed,
+  },
   'sds-listen-not-a-socket': {
     message: '--listen {value} is not a unix socket',
     remedy: 'give the path of one, for example unix:/run/leafgate/sds.sock: leaf keys cross it',

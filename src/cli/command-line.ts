@@ -6,6 +6,7 @@ import type { ExitCode } from '../errors.ts';
 import type { CommandContext, Io } from './command-context.ts';
 import { createContext } from './command-context.ts';
 import { cliErrors } from './cli-errors.ts';
+import { addDrainCommand } from './drain-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addPolicyCommands } from './policy-commands.ts';
 import { addLogCommand } from './log-command.ts';
@@ -77,6 +78,7 @@ function buildProgram(context: CommandContext, begun: () => void): Command {
     addDoctorCommand,
     addLogCommand,
     addSdsCommand,
+    addDrainCommand,
     addPolicyCommands,
     addPoolCommands,
     addProbeCommands,

@@ -34,7 +34,22 @@ export type MaterialItem = {
 
 export type OpenedMaterial = { readonly item: MaterialItem; readonly files: CheckedFiles<CheckedMaterial> };
 
-type MaterialSpec = Pick<GatewaySpec, 'front' | 'originCredentials'>;
+export type MaterialSpec = Pick<GatewaySpec, 'front' | 'originCredentials'>;
+
+/** What messages call the files of each setting, the path behind it. */
+type MaterialWords = { readonly front: string; readonly clientCa: string; readonly origin: (name: string) => string };
+
+const flagWords: MaterialWords = {
+  front: '--proxy-cert',
+  clientCa: '--client-ca',
+  origin: (name) => `the origin ${name}:`,
+};
+
+export const podWords: MaterialWords = {
+  front: 'the serving certificate',
+  clientCa: 'the CAs of clients in',
+  origin: (name) => `the certificate for origins of the Secret ${name},`,
+};
 
 export type MaterialRequest = {
   readonly spec: MaterialSpec;
@@ -52,8 +67,7 @@ export async function openMaterial({
   clock,
   pool,
 }: MaterialRequest): Promise<readonly OpenedMaterial[]> {
-  const credentials = spec.originCredentials.flatMap(credentialItems);
-  const items = [...frontItems(spec), ...originCaFiles.map((path) => originCaItem(path, pool)), ...credentials];
+  const items = [...materialItems(spec, flagWords), ...originCaFiles.map((path) => originCaItem(path, pool))];
   const opened = await Promise.allSettled(items.map((item) => openItem(item, clock)));
   const [first, ...more] = opened.flatMap((result) => (result.status === 'rejected' ? problemsOf(result.reason) : []));
   if (first !== undefined) throw LeafgateError.all([first, ...more]);
@@ -65,7 +79,13 @@ export function originCasIn(material: readonly OpenedMaterial[]): readonly Certi
   return material.flatMap(({ item, files }) => (item.kind === 'origin-ca' ? files.current().certificates : []));
 }
 
-async function openItem(item: MaterialItem, clock: Clock): Promise<OpenedMaterial> {
+/** All but the CAs of origins: what Envoy is pointed to. */
+export function materialItems(spec: MaterialSpec, words: MaterialWords): readonly MaterialItem[] {
+  return [...frontItems(spec, words), ...spec.originCredentials.flatMap((one) => credentialItems(one, words))];
+}
+
+/** Rejects with all that is wrong with the files of one. */
+export async function openItem(item: MaterialItem, clock: Clock): Promise<OpenedMaterial> {
   const files = await openCheckedFiles({
     files: item.files,
     clock,
@@ -77,19 +97,19 @@ async function openItem(item: MaterialItem, clock: Clock): Promise<OpenedMateria
   return { item, files };
 }
 
-function frontItems({ front }: MaterialSpec): readonly MaterialItem[] {
+function frontItems({ front }: MaterialSpec, words: MaterialWords): readonly MaterialItem[] {
   if (front === undefined) return [];
   const serving: MaterialItem = {
     kind: 'front',
     files: [
-      named('--proxy-cert', join(front.certificateDir, frontCertificateName)),
-      named('--proxy-cert', join(front.certificateDir, frontKeyName)),
+      named(words.front, join(front.certificateDir, frontCertificateName)),
+      named(words.front, join(front.certificateDir, frontKeyName)),
     ],
     secret: frontCertificateSecret,
     check: checkPair('serverAuth'),
   };
   if (front.clientCaFile === undefined) return [serving];
-  const roots = named('--client-ca', front.clientCaFile);
+  const roots = named(words.clientCa, front.clientCaFile);
   return [serving, { kind: 'client-ca', files: [roots], secret: clientRootsSecret, check: checkRoots }];
 }
 
@@ -108,8 +128,8 @@ function originCaItem(path: string, pool: MaterialRequest['pool']): MaterialItem
   };
 }
 
-function credentialItems(credential: OriginCredential): readonly MaterialItem[] {
-  const setting = `the origin ${credential.name}:`;
+function credentialItems(credential: OriginCredential, words: MaterialWords): readonly MaterialItem[] {
+  const setting = words.origin(credential.name);
   const kind = 'origin-credential';
   const shown: MaterialItem = {
     kind,

@@ -5,11 +5,11 @@ import { createAdminClient } from '../envoy/admin-client.ts';
 import { LeafgateError } from '../errors.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
 import { followLog, type LogFollower } from '../observe/follow-log.ts';
-import { beginRun } from '../observe/log-segments.ts';
+import { beginRun, growingSegment } from '../observe/log-segments.ts';
 import { createRecordJoiner } from '../observe/record-joiner.ts';
 import { rotateLog, type LogRotation } from '../observe/rotate-log.ts';
 import { isRunMarker, runMarker } from '../observe/run-marker.ts';
-import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import type { GatewayPaths } from '../settings/gateway-spec.ts';
 import { createShownNote, readShownRecords, type ShownNote, type ShownRecords } from './record-position.ts';
 import { isOfSelfCheck, maxLineBytes, segmentsKept, warmUp } from './record-source.ts';
 import { createSeldom } from './seldom.ts';
@@ -17,12 +17,14 @@ import { createRecordShow, type RecordShow } from './show-records.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export type RecordsParts = Surroundings & {
-  readonly spec: GatewaySpec;
+  readonly paths: Pick<GatewayPaths, 'accessLog' | 'adminSocket'>;
   /** of the access log, all segments together */
   readonly keepBytes: number;
   readonly onRecord: (record: AccessRecord) => void;
   /** settles when all records so far have left this process; false where they were put by */
   readonly recordsTaken: () => Promise<boolean>;
+  /** whether an Envoy writes already, whose tunnels go on; default false */
+  readonly isEnvoyRunning?: boolean;
 };
 
 /** Envoy flushes this often, so that a request is shown while the person still looks at its answer */
@@ -35,13 +37,16 @@ const slowReaderMs = millis(2_000);
 export type FollowedRecords = {
   /** lines that this run's Envoy wrote and that were read, whatever was in them; undefined while a reader is behind */
   readonly linesRead: () => number | undefined;
+  /** Envoy has ended without us: what it had open is over */
+  readonly envoyEnded: () => Promise<void>;
 };
 
-/** Call before Envoy starts: what is stopped last has then read all that Envoy wrote. */
+/** Call before Envoy starts, where it is ours to start: what is stopped last has then read all that Envoy wrote. */
 export async function followRecords(parts: RecordsParts): Promise<FollowedRecords> {
-  const { spec, clock, log, closers } = parts;
-  const { accessLog: path } = spec.paths;
-  const firstOfRun = await beginRun(path, runMarker(clock.now()));
+  const { paths, clock, log, closers } = parts;
+  const { accessLog: path } = paths;
+  const isRunning = parts.isEnvoyRunning ?? false;
+  const firstOfRun = isRunning ? await growingSegment(path) : await beginRun(path, runMarker(clock.now()));
   const known = await readShownRecords(path);
   const fresh: ShownRecords = { segment: firstOfRun, offset: 0, sweptAt: clock.now(), isFinished: false };
   const from = known === undefined || known.segment > firstOfRun ? fresh : { ...known, isFinished: false };
@@ -62,7 +67,10 @@ export async function followRecords(parts: RecordsParts): Promise<FollowedRecord
   const sweeps = repeat(parts, () => show.sweep());
   closers.add('records', () => stop({ follower, rotation, sweeps, show, shownNote, parts }));
   log.debug('records are followed', { path, detail: `from segment ${from.segment}, byte ${from.offset}` });
-  return { linesRead: () => (show.isReaderBehind() ? undefined : following.lines) };
+  return {
+    linesRead: () => (show.isReaderBehind() ? undefined : following.lines),
+    envoyEnded: () => rotation.beginRun(runMarker(clock.now())),
+  };
 }
 
 type Following = {
@@ -102,7 +110,7 @@ function follow(following: Following, show: RecordShow, from: ShownRecords): Log
 function rotate(following: Following, follower: LogFollower): LogRotation {
   const { parts, path } = following;
   const { clock, keepBytes, metrics, log } = parts;
-  const admin = createAdminClient(parts.spec.paths.adminSocket);
+  const admin = createAdminClient(parts.paths.adminSocket);
   return rotateLog({
     ...{ path, clock, pollMs, keepBytes, segmentBytes: Math.ceil(keepBytes / segmentsKept) },
     reopen: async () => {
@@ -139,7 +147,7 @@ async function stop({ follower, rotation, sweeps, show, shownNote, parts }: Stop
   patience.cancel();
   if (!isFinished) {
     parts.log.warn('whoever reads the records takes none: the next run shows what is left', {
-      path: parts.spec.paths.accessLog,
+      path: parts.paths.accessLog,
     });
   }
   await shownNote.flush();

@@ -13,6 +13,8 @@ import type { Pool } from '../pool/pool-types.ts';
 import type { TrustFiles } from '../projection/trust-files.ts';
 import { trustFilePaths, writeTrustFiles } from '../projection/trust-files.ts';
 import { readSystemRoots, type SystemRoots } from '../projection/system-roots.ts';
+import { createTrustFile } from '../transport/trust-file.ts';
+import type { ServerTrust } from '../transport/server-trust.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -21,7 +23,7 @@ import type { GatewayFolder } from './gateway-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { gatewaySpecFor } from './gateway-spec-for.ts';
 import { filesNeeded } from './open-files.ts';
-import { enforcePolicy } from './enforce-policy.ts';
+import { enforceGatewayPolicy } from './gateway-policy.ts';
 import { inTurn } from './in-turn.ts';
 import { followMaterial } from './follow-material.ts';
 import { bindListeners, checkFront, frontFacts } from './gateway-front.ts';
@@ -29,6 +31,7 @@ import { openMaterial, originCasIn } from './gateway-material.ts';
 import { createLivePolicy } from './live-policy.ts';
 import type { PolicyInForce } from './policy-in-force.ts';
 import { loadPolicy } from './policy-source.ts';
+import { countRules } from './rule-counters.ts';
 import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
 import type { FrontFacts } from './up-output.ts';
 import { startMinting, type Minting } from './minting.ts';
@@ -103,11 +106,12 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   await publish(minting.pool());
   const origin = await startSelfCheckOrigin({ ...spec.selfCheck, clock });
   closers.add('self-check origin', () => origin.close());
-  const { linesRead } = await followRecords({ ...parts, spec, keepBytes: options.quantities.keepRecords });
+  const { linesRead } = await followRecords({ ...parts, paths: spec.paths, keepBytes: options.quantities.keepRecords });
   const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: await writeEnvoyFiles(spec) });
   const { admin } = envoy;
   await checkFront(spec, { admin, clock, material });
-  await enforcePolicy({ ...parts, loaded, live, spec, admin, server: minting.server });
+  await enforceGatewayPolicy({ ...parts, loaded, live, spec, admin, server: minting.server });
+  countRules(spec.paths.adminSocket, live, parts.metrics);
   const publishOriginRoots = (): Promise<void> => publish(minting.pool());
   const followed = followMaterial({ ...parts, material, admin, reloadDir: folder.reloadDir, publishOriginRoots });
   const losses = watchRecordLosses({ ...parts, admin, accessLog: spec.paths.accessLog, linesRead });
@@ -115,7 +119,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   closers.add('watch over limits', () => reached.close());
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
-  await runSelfCheck({ proxyUrl, caFile: trust.caFile, system: system.certificates, pool: minting.pool(), ...parts });
+  const bundle = (): Promise<ServerTrust> => createTrustFile({ path: trust.caFile }).current();
+  await runSelfCheck({ proxyUrl, bundle, system: system.certificates, pool: minting.pool(), ...parts });
   return {
     ...{ proxyUrl, front: frontFacts(spec, material), transparentPort: spec.transparent?.port, trust, minting },
     ...{ envoyPid: envoy.pid, openConnections: () => activeConnections(admin) },

@@ -22,6 +22,8 @@ export type MintingParts = Surroundings & {
   readonly quantities: Quantities;
   readonly allowEd25519: boolean;
   readonly mayMint: MinterParts['mayMint'];
+  /** the pool is mounted by a kubelet, for this user's group to read; default false */
+  readonly isPoolMounted?: boolean;
   /** another pool signs from now on */
   readonly onPool: (pool: Pool) => void;
 };
@@ -61,7 +63,7 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
     },
   });
   closers.add('pool', () => follower.close());
-  await warnOfLooseMode(parts.poolFile, log);
+  if (parts.isPoolMounted !== true) await warnOfLooseMode(parts.poolFile, log);
   reportPool(follower.current(), log, metrics);
   const server = createServer(parts, () => follower.current());
   await server.listenOnSocket(parts.socketPath);

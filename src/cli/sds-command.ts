@@ -1,24 +1,36 @@
 // `leafgate sds`: its options. What it does is loaded when it is called.
 import type { Command } from 'commander';
+import { cliErrors } from './cli-errors.ts';
 import type { CommandContext } from './command-context.ts';
-import type { SdsValues } from './serve-sds.ts';
 import { addSettingOptions, settingSource } from './setting-options.ts';
 
 const examples = `
 Examples:
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow '*.example.com' --allow api.example.org
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --policy policy.yaml
-  leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow-any`;
+  leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow-any
+  leafgate sds --gateway /etc/leafgate/gateway --metrics 0.0.0.0:8081    the sidecar of a gateway's pod`;
 
 export function addSdsCommand(program: Command, context: CommandContext): void {
   const sds = program
     .command('sds')
     .description('runs the on-demand SDS server alone: delta ADS and DeltaSecrets on one unix socket')
-    .requiredOption('--pool <FILE>', 'the CA pool; followed, so that a change is in force within a second')
-    .requiredOption('--listen <unix:PATH>', 'the socket, made with mode 0600')
+    .option('--pool <FILE>', 'the CA pool; followed, so that a change is in force within a second')
+    .option('--listen <unix:PATH>', 'the socket, made with mode 0600')
+    .option('--gateway <DIR>', "the files of a gateway's pod, in place of all that they say")
     .addHelpText('after', examples);
-  addSettingOptions(sds, 'sds').action(async (values: SdsValues, command: Command) => {
+  addSettingOptions(sds, 'sds').action(async (values: GivenValues, command: Command) => {
+    const source = settingSource(command, context.io);
+    const { pool, listen, gateway } = values;
+    if (gateway !== undefined) {
+      const alone = [...(pool === undefined ? [] : ['--pool']), ...(listen === undefined ? [] : ['--listen'])];
+      const { servePod } = await import('./serve-pod.ts');
+      return servePod({ dir: gateway, alone }, source, context);
+    }
+    if (pool === undefined || listen === undefined) throw cliErrors.error('sds-place-missing');
     const { serveSds } = await import('./serve-sds.ts');
-    await serveSds(values, settingSource(command, context.io), context);
+    return serveSds({ pool, listen }, source, context);
   });
 }
+
+type GivenValues = { readonly pool?: string; readonly listen?: string; readonly gateway?: string };

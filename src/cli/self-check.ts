@@ -7,9 +7,8 @@ import type { Log } from '../observe/log.ts';
 import { originRoots, ownCertificates } from '../pool/origin-roots.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import { checkPair, type PairVerdict } from '../probe/check-pair.ts';
-import { createTrustFile } from '../transport/trust-file.ts';
 import { parseHttpProxy } from '../transport/http-proxy.ts';
-import { parseServerTrust } from '../transport/server-trust.ts';
+import { parseServerTrust, type ServerTrust } from '../transport/server-trust.ts';
 import { createTrustRegistry } from '../transport/trust-registry.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -18,7 +17,8 @@ import { cliErrors } from './cli-errors.ts';
 
 export type SelfCheckParts = {
   readonly proxyUrl: string;
-  readonly caFile: string;
+  /** what clients trust, as it is published */
+  readonly bundle: () => Promise<ServerTrust>;
   /** roots of this machine */
   readonly system: readonly Certificate[];
   readonly pool: Pool;
@@ -39,7 +39,7 @@ export async function runSelfCheck(parts: SelfCheckParts): Promise<void> {
   parts.log.debug('self-check passed', { detail: verdict.reason });
 }
 
-async function checkThrough({ proxyUrl, caFile, system, pool, clock, log }: SelfCheckParts): Promise<PairVerdict> {
+async function checkThrough({ proxyUrl, bundle, system, pool, clock, log }: SelfCheckParts): Promise<PairVerdict> {
   const foreign = originRoots(system, ownCertificates(pool));
   if (foreign.length < system.length) {
     log.warn("the gateway's CA is among the system's roots: clients of this machine trust it without the trust files");
@@ -49,7 +49,7 @@ async function checkThrough({ proxyUrl, caFile, system, pool, clock, log }: Self
     return await checkPair(`https://${selfCheckHost}/`, {
       registry,
       clock,
-      bundle: await createTrustFile({ path: caFile }).current(),
+      bundle: await bundle(),
       system: parseServerTrust({ bundle: encodeCertificatesPem(foreign), source: 'the system roots' }),
       proxy: parseHttpProxy(proxyUrl),
       timeoutMs: timeout,

@@ -2,7 +2,7 @@
 // good, since a pod that cannot start helps nobody. From then on each input is gated by itself: what is bad now leaves its
 // last good value in force, and holds nothing else back. Pure.
 import type { EgressGateway } from '../settings/egress-gateway-types.ts';
-import { podFiles } from '../settings/pod-layout.ts';
+import { maxRenderedBytes, podFiles } from '../settings/pod-layout.ts';
 import { parseSidecarSettings } from '../settings/sidecar-settings.ts';
 import type { Observed } from './controller-types.ts';
 import { renderGateway, type RenderedGateway } from './render-gateway.ts';
@@ -36,9 +36,6 @@ export type FilesDecision =
   /** files that exist stay */
   | { readonly kind: 'too-large'; readonly bytes: number; readonly maxBytes: number }
   | { readonly kind: 'keep' | 'apply'; readonly rendered: RenderedGateway; readonly held: readonly HeldInput[] };
-
-/** a ConfigMap may have 1 MiB; what its owner, labels and field managers take needs room too */
-export const maxRenderedBytes = 900 * 1024;
 
 export function decideFiles(input: FilesInput): FilesDecision {
   const { gateway, existing, blocking } = input;

@@ -3,17 +3,24 @@
 import { millis, type Clock, type DurationMs } from '../clock.ts';
 import type { AdminClient } from './admin-client.ts';
 
-export type DrainOptions = { readonly admin: AdminClient; readonly clock: Clock; readonly drainMs: DurationMs };
+export type DrainOptions = {
+  readonly admin: AdminClient;
+  readonly clock: Clock;
+  readonly drainMs: DurationMs;
+  /** goes on for at least so long, for clients who have not heard yet that others take their place; default 0 */
+  readonly leastMs?: DurationMs;
+};
 
 const pollMs = millis(500);
 
 /** Asks for a drain and returns when no connection is left, or when the time is over. Never throws. */
-export async function drainListeners({ admin, clock, drainMs }: DrainOptions): Promise<void> {
-  const deadline = clock.monotonic() + drainMs;
+export async function drainListeners({ admin, clock, drainMs, leastMs = millis(0) }: DrainOptions): Promise<void> {
+  const begun = clock.monotonic();
+  const deadline = begun + drainMs;
   const asked = await admin.post('/drain_listeners?graceful').catch(() => undefined);
   if (asked?.status !== 200) return;
   for (;;) {
-    if ((await activeConnections(admin)) === 0) return;
+    if (clock.monotonic() - begun >= leastMs && (await activeConnections(admin)) === 0) return;
     const left = deadline - clock.monotonic();
     if (left <= 0) return;
     await pause(clock, millis(Math.min(pollMs, left)));

@@ -12,13 +12,26 @@ export type RunningEnvoy = {
   readonly connections: number;
 };
 
+/** `uptimeSeconds` is the process's own: a smaller one is another process. */
+export type RunState = { readonly state: string; readonly uptimeSeconds: number };
+
 /** @throws envoy-admin-failed */
-export async function readRunningEnvoy(admin: AdminClient): Promise<RunningEnvoy> {
+export async function readRunState(admin: AdminClient): Promise<RunState> {
+  const parsed = await readServerInfo(admin);
+  const uptime = /^(\d+)s$/.exec(String(parsed['uptime_current_epoch']))?.[1];
+  return { state: String(parsed['state']), uptimeSeconds: Number(uptime ?? 0) };
+}
+
+async function readServerInfo(admin: AdminClient): Promise<Readonly<Record<string, unknown>>> {
   const { status, body } = await admin.get('/server_info');
   const parsed = parseObject(body);
-  if (status !== 200 || parsed === undefined) {
-    throw envoyErrors.error('envoy-admin-failed', { request: 'GET /server_info', detail: `status ${status}` });
-  }
+  if (status === 200 && parsed !== undefined) return parsed;
+  throw envoyErrors.error('envoy-admin-failed', { request: 'GET /server_info', detail: `status ${status}` });
+}
+
+/** @throws envoy-admin-failed */
+export async function readRunningEnvoy(admin: AdminClient): Promise<RunningEnvoy> {
+  const parsed = await readServerInfo(admin);
   const version = parseEnvoyVersion(String(parsed['version']));
   return {
     version: version === undefined ? 'unknown' : versionText(version),

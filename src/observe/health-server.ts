@@ -1,4 +1,4 @@
-// /metrics, /livez, /readyz and /status over plain HTTP on a local port or a unix socket (0600). Read-only, bounded, and silent
+// /metrics, /livez, /readyz, /status and, in a pod, /drained over plain HTTP on a local port or a unix socket (0600). Read-only, bounded, and silent
 // about names and keys. Must not know what health means.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,6 +23,8 @@ export type HealthServerOptions = {
   readonly ready: () => Health;
   /** one JSON value for programs */
   readonly status?: () => object;
+  /** answers when what is asked to wait for is over; must bound itself and how many wait */
+  readonly drained?: () => Promise<Health>;
 };
 
 export interface HealthServer {
@@ -58,6 +60,7 @@ async function answer(request: IncomingMessage, options: HealthServerOptions): P
   const path = request.url?.split('?')[0];
   if (path === '/livez') return healthReply('live', options.live());
   if (path === '/readyz') return healthReply('ready', options.ready());
+  if (path === '/drained' && options.drained !== undefined) return healthReply('drained', await options.drained());
   if (path === '/status' && options.status !== undefined) return jsonReply(options.status());
   if (path !== '/metrics') return plain(404, 'there are /metrics, /livez, /readyz and, of a gateway, /status\n');
   try {

@@ -73,6 +73,8 @@ export async function beginRun(path: string, firstLine: string): Promise<number>
 
 /** The segment of that number, wherever it is by now; undefined when it is gone or not there yet. */
 export async function openSegment(path: string, number: number): Promise<FileHandle | undefined> {
+  // numbers begin with 1
+  if (number < 1) return undefined;
   for (;;) {
     const closed = await openIfThere(segmentPath(path, number));
     if (closed !== undefined) return closed;

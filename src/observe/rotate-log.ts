@@ -3,7 +3,15 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Clock, DurationMs, Timer } from '../clock.ts';
-import { closedSegments, closeSegment, fileSize, growingSegment, makeSegment, segmentPath } from './log-segments.ts';
+import {
+  beginRun,
+  closedSegments,
+  closeSegment,
+  fileSize,
+  growingSegment,
+  makeSegment,
+  segmentPath,
+} from './log-segments.ts';
 
 export type RotateLogOptions = {
   readonly path: string;
@@ -25,6 +33,8 @@ export type RotateLogOptions = {
 };
 
 export interface LogRotation {
+  /** the writer has ended: what comes next begins a segment of its own with that line; a writer that is back is told */
+  beginRun(firstLine: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,10 +54,20 @@ export function rotateLog(options: RotateLogOptions): LogRotation {
     if (!isClosed) timer = options.clock.after(options.pollMs, start);
   };
   const start = (): void => {
-    current = look();
+    current = current.then(look);
   };
   start();
   return {
+    beginRun: (firstLine) => {
+      // in turn with the looks: two renames of one segment would lose one of them
+      const begun = current.then(async () => {
+        await beginRun(options.path, firstLine);
+        // one that was back before we noticed has the old segment open
+        await options.reopen().catch(() => undefined);
+      });
+      current = begun.catch(() => undefined);
+      return begun;
+    },
     close: async () => {
       isClosed = true;
       timer?.cancel();

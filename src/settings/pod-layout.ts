@@ -33,6 +33,9 @@ export const podFiles = {
   sidecar: 'sidecar.yaml',
 } as const;
 
+/** All rendered files together: a ConfigMap may have 1 MiB, and its owner, labels and field managers need room too. */
+export const maxRenderedBytes = 900 * 1024;
+
 /** ConfigMap with the rendered files of a gateway */
 export function filesNameOf(gateway: string): string {
   return `${gateway}-envoy`;

@@ -1,5 +1,5 @@
 // An origin for another network namespace, run as a process of its own: HTTPS on 443, HTTP on 80, a server that speaks
-// first on 22. Arguments: the certificate's file, the key's file, and the addresses to listen on.
+// first on 22. A path `/for/N` gives a line at once and the rest after N milliseconds. Arguments: the certificate's file, the key's file, and the addresses to listen on.
 import { readFileSync } from 'node:fs';
 import { createServer as createHttp } from 'node:http';
 import { createSecureServer } from 'node:http2';
@@ -11,9 +11,11 @@ const key = readFileSync(keyFile);
 
 for (const host of addresses) {
   const secure = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
-    response.end(
-      `secure ${request.authority || request.headers.host || ''} from ${request.socket.remoteAddress ?? ''}`,
-    );
+    const text = `secure ${request.authority || request.headers.host || ''} from ${request.socket.remoteAddress ?? ''}`;
+    const [, wait] = /^\/for\/(\d+)$/.exec(request.url) ?? [];
+    if (wait === undefined) return void response.end(text);
+    response.write('begun\n');
+    setTimeout(() => response.end(text), Number(wait));
   });
   const clear = createHttp((request, response) => response.end(`clear ${request.headers.host ?? ''}`));
   const first = createTcp((socket) => socket.on('error', () => undefined).write('SSH-2.0-origin\r\n'));

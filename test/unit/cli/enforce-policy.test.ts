@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createClosers, type Closers } from '../../../src/cli/closers.ts';
-import { enforcePolicy } from '../../../src/cli/enforce-policy.ts';
+import { enforceGatewayPolicy } from '../../../src/cli/gateway-policy.ts';
 import { makeGatewayFolder } from '../../../src/cli/gateway-folder.ts';
 import { createLivePolicy, type LivePolicy } from '../../../src/cli/live-policy.ts';
 import { loadPolicy } from '../../../src/cli/policy-source.ts';
@@ -65,7 +65,18 @@ beforeEach(async () => {
   const log = createLog({ level: 'info', json: false, destination: { write: (text) => void (lines += text) } });
   const server = { reviewHeldNames: () => void (reviews += 1) };
   const gatewayFolder = makeGatewayFolder(folder.file('gateway'));
-  await enforcePolicy({ loaded, live, spec, folder: gatewayFolder, admin, server, clock, log, metrics, closers });
+  await enforceGatewayPolicy({
+    loaded,
+    live,
+    spec,
+    folder: gatewayFolder,
+    admin,
+    server,
+    clock,
+    log,
+    metrics,
+    closers,
+  });
 });
 afterEach(async () => {
   await closers.closeAll(() => undefined);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { decideFiles, maxRenderedBytes, type FilesInput } from '../../../src/controller/decide-files.ts';
+import { decideFiles, type FilesInput } from '../../../src/controller/decide-files.ts';
 import { renderGateway, type RenderedGateway } from '../../../src/controller/render-gateway.ts';
+import { maxRenderedBytes } from '../../../src/settings/pod-layout.ts';
 import { egressGateway, policyOf, wholeEgressGateway } from '../../support/egress-gateway.ts';
 
 const good: Omit<FilesInput, 'gateway' | 'existing'> = {

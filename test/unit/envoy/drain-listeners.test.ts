@@ -47,6 +47,19 @@ describe('drainListeners', () => {
     expect(admin.posted).toEqual(['/drain_listeners?graceful']);
   });
 
+  test('goes on for at least as long as it is told, with nobody connected', async () => {
+    const clock = createFakeClock();
+    let isOver = false;
+    const [drainMs, leastMs] = [millis(5_000), millis(1_000)];
+    void drainListeners({ admin: fakeAdmin(0), clock, drainMs, leastMs }).then(() => (isOver = true));
+    await waitFor('the first look', () => clock.pendingTimers() === 1);
+    clock.advance(500);
+    await waitFor('the second look', () => clock.pendingTimers() === 1);
+    expect(isOver).toBe(false);
+    clock.advance(500);
+    await waitFor('the end', () => isOver);
+  });
+
   test('looks every half second and returns when the last connection has gone', async () => {
     const admin = fakeAdmin(2);
     const draining = begin(admin);

@@ -322,6 +322,25 @@ describe('a rotated log', () => {
     expect(following.position().segment).toBeGreaterThanOrEqual(5);
   });
 
+  test('a writer that ended and comes back begins a segment of its own, whose first line says so', async () => {
+    writeFileSync(path, 'torn');
+    follow();
+    let reopened = 0;
+    rotate({ segmentBytes: 1_000, reopen: () => Promise.reject(new Error(`not there ${(reopened += 1)}`)) });
+    await rotation?.beginRun('run\n');
+    appendFileSync(path, 'next\n');
+    await linesToBe(['run', 'next']);
+    // the writer is told once, in case that it is back already; one that is not there is no failure
+    expect(happened).toEqual(['cut']);
+    expect(reopened).toBe(1);
+  });
+
+  test('a segment before the first has nothing', async () => {
+    writeFileSync(path, 'one\n');
+    await readSegment({ path, number: 0, maxLineBytes: 100, onLine: (line) => void lines.push(line) });
+    expect(lines).toEqual([]);
+  });
+
   test('a segment can be read up to a place in it', async () => {
     writeFileSync(`${path}.3`, 'one\ntwo\nthree\n');
     const onLine = (line: string): void => void lines.push(line);

@@ -1,0 +1,65 @@
+// The policy of a gateway on this machine: its Envoy's file is written here, next to what `leafgate policy` reads, and what of
+// a policy file needs a restart is said.
+import { join } from 'node:path';
+import { policyDocument } from '../bootstrap/policy-filter.ts';
+import { policyFile as policyFileName, renderJson } from '../bootstrap/rendered-files.ts';
+import { replaceFile } from '../replace-file.ts';
+import type { GatewaySpec } from '../settings/gateway-spec.ts';
+import type { PolicyFile } from '../settings/policy-file.ts';
+import { renderPolicyFile } from '../settings/render-policy-file.ts';
+import { systemReason } from '../system-error.ts';
+import { enforcePolicy, type PolicyParts } from './enforce-policy.ts';
+import type { GatewayFolder } from './gateway-folder.ts';
+
+export type GatewayPolicyParts = Omit<PolicyParts, 'deliver' | 'undelivered' | 'changed' | 'taken'> & {
+  readonly spec: GatewaySpec;
+  readonly folder: Pick<GatewayFolder, 'policyInForce'>;
+};
+
+/** From now on the policy of a gateway, whose Envoy has begun with the loaded one, follows its source. */
+export async function enforceGatewayPolicy(parts: GatewayPolicyParts): Promise<void> {
+  const { loaded, spec, log } = parts;
+  const inForceFile = parts.folder.policyInForce;
+  await writePolicyInForce(inForceFile, loaded.file);
+  warnOfActors(loaded.file, parts);
+  enforcePolicy({
+    ...parts,
+    deliver: async ({ policy, dryRun }) => {
+      const document = policyDocument(policy, dryRun);
+      await replaceFile(join(spec.paths.renderedDir, policyFileName), renderJson(document), 0o600);
+      return document.version_info;
+    },
+    undelivered: 'a changed policy could not be written: the earlier one decides',
+    changed: (file) => {
+      warnOfActors(file, parts);
+      compareOrigins(file, parts);
+    },
+    taken: async (file) => {
+      await writePolicyInForce(inForceFile, file).catch((thrown: unknown) => {
+        log.warn('`leafgate policy` shows an earlier policy', { path: inForceFile, detail: systemReason(thrown) });
+      });
+    },
+  });
+}
+
+const otherOrigins =
+  'another list of `origins` needs a restart: the earlier one is in force, the rules are the new ones';
+
+/** which client certificate an origin sees stands in what Envoy reads at its start; the files themselves are followed */
+function compareOrigins({ origins }: PolicyFile, { spec, live, log }: GatewayPolicyParts): void {
+  const isSame = JSON.stringify(origins) === JSON.stringify(spec.originCredentials);
+  if (!isSame && !live.reasons().includes(otherOrigins)) log.error(otherOrigins);
+  live.trouble('origins', isSame ? undefined : otherOrigins);
+}
+
+/** an actor is known by a certificate that was verified: without CAs for clients such a rule never fits */
+function warnOfActors({ policy }: PolicyFile, { spec, log }: Pick<GatewayPolicyParts, 'spec' | 'log'>): void {
+  if (spec.front?.clientCaFile !== undefined) return;
+  const [rule] = policy.rules.filter(({ actors }) => actors.length > 0);
+  if (rule !== undefined) log.warn('a rule for actors never decides without --client-ca', { rule: rule.name });
+}
+
+/** Writes what `leafgate policy` reads of a running gateway. */
+async function writePolicyInForce(path: string, file: PolicyFile): Promise<void> {
+  await replaceFile(path, renderPolicyFile(file), 0o600);
+}
