@@ -27,5 +27,11 @@ export const listenPortByDefault = 3128;
 /** as cert-manager and Kubernetes' own certificates call it */
 export const caBundleKeyByDefault = 'ca.crt';
 
-/** Clusters give pods and nodes addresses of these (RFC 1918, RFC 6598, RFC 4193). */
-export const allowFromByDefault = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
+/** A stop is a rollout, nobody waits at a terminal: below the thirty seconds that a pod is given where nothing is said. */
+export const drainByDefault = millis(25_000);
+
+/**
+ * Clusters give pods and nodes addresses of these (RFC 1918, RFC 6598). IPv6 must be listed: a gateway that listens for it
+ * does not start where the kernel has none.
+ */
+export const allowFromByDefault = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'];

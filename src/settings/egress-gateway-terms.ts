@@ -1,18 +1,22 @@
 // The parts `spec.listener`, `spec.destinations` and `spec.limits` of an EgressGateway: what flags say on a laptop, with the
-// same ranges and, but for who may connect, the same defaults. Pure.
+// same ranges and, but for who may connect and the end of a pod, the same defaults. Pure.
 import { parseCidr } from '../names/cidr.ts';
 import { parseIpAddress } from '../names/ip-address.ts';
 import type { Cidr } from '../names/name-types.ts';
 import { parseHostName } from '../names/parse-host-name.ts';
 import { clientRateOf } from './client-rate.ts';
-import { allowFromByDefault, egressGatewayLimits, listenPortByDefault } from './egress-gateway-limits.ts';
+import {
+  allowFromByDefault,
+  drainByDefault,
+  egressGatewayLimits,
+  listenPortByDefault,
+} from './egress-gateway-limits.ts';
 import type { EgressGatewayTerms } from './egress-gateway-types.ts';
 import type { Field, FieldMap, FieldReader } from './field-reader.ts';
 import type { ListenAddress, ResolveOverride } from './gateway-spec.ts';
 import { parseDnsServer } from './parse-listen.ts';
 import { meantRange } from './policy-targets.ts';
 import { quantitySettings } from './quantity-settings.ts';
-import { millis } from '../clock.ts';
 
 const portRange = { least: 1, most: 65_535 };
 
@@ -38,7 +42,7 @@ export function readTerms(part: FieldMap, reader: FieldReader): EgressGatewayTer
     maxConnections: reader.integer(limits('maxConnections'), maxConnections) ?? maxConnections.default,
     maxMemoryBytes: reader.bytes(limits('maxMemory'), maxMemory) ?? maxMemory.default,
     clientRate: clientRateOf(reader.integer(limits('clientRate'), clientRate) ?? clientRate.default),
-    drainMs: reader.duration(limits('drain'), drain) ?? millis(drain.default),
+    drainMs: reader.duration(limits('drain'), drain) ?? drainByDefault,
   };
 }
 

@@ -47,9 +47,14 @@ describe('an EgressGateway', () => {
     });
     expect({ ...gateway, allowFrom: gateway.allowFrom.map(cidrText) }).toEqual({
       ...{ listenPort: 3128, listenTlsPort: undefined },
-      allowFrom: ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+      allowFrom: ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'],
       ...{ resolve: [], allowDestinations: [], dnsServers: [] },
-      ...{ maxConnections: 8000, maxMemoryBytes: 2 ** 30, clientRate: { perSecond: 1000, burst: 5000 }, drainMs: 5000 },
+      ...{
+        maxConnections: 8000,
+        maxMemoryBytes: 2 ** 30,
+        clientRate: { perSecond: 1000, burst: 5000 },
+        drainMs: 25_000,
+      },
     });
   });
 
