@@ -21,20 +21,15 @@ describe('the rights of the controller', () => {
     expect(
       secrets.map(({ role, rule }) => [role.kind, role.metadata.namespace, rule.resourceNames, rule.verbs]),
     ).toEqual([
-      [
-        'Role',
-        metadata.namespace,
-        [gateway.caPool.secretName, gateway.servingTLS.secretName],
-        ['get', 'list', 'watch'],
-      ],
+      ['Role', metadata.namespace, [gateway.caPool.secretName, gateway.servingTLS.secretName], ['list', 'watch']],
     ]);
   });
 
   test('are these, in the namespace of the gateway', () => {
     const { name } = metadata;
     expect(shippedManifest('bounds', 'Role').rules).toEqual([
-      rule('', 'secrets', 'get list watch', [gateway.caPool.secretName, gateway.servingTLS.secretName]),
-      rule('', 'configmaps', 'get list watch create patch', [`${name}-envoy`]),
+      rule('', 'secrets', 'list watch', [gateway.caPool.secretName, gateway.servingTLS.secretName]),
+      rule('', 'configmaps', 'list watch create patch', [`${name}-envoy`]),
       rule('apps', 'deployments', 'get patch', [name]),
       rule('leafgate.dev', 'egressgateways', 'get list watch patch'),
       rule('leafgate.dev', 'egressgateways/status', 'patch'),
