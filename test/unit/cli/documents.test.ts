@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorTable, errorsMarkdown } from '../../../src/cli/error-table.ts';
 import { settingsMarkdown } from '../../../src/cli/settings-markdown.ts';
+import { conditionTable, type ReasonSpec } from '../../../src/controller/condition-table.ts';
+import { conditionsMarkdown } from '../../../src/controller/conditions-markdown.ts';
 import { bootstrapProblemSpecs } from '../../../src/doctor/bootstrap-checks.ts';
 import { doctorProblems } from '../../../src/doctor/doctor-checks.ts';
 import { doctorMarkdown } from '../../../src/doctor/doctor-markdown.ts';
@@ -17,6 +19,7 @@ const sourceFolder = new URL('../../../src', import.meta.url).pathname;
 describe('documents made from tables', () => {
   test.each([
     ['docs/errors.md', errorsMarkdown],
+    ['docs/conditions.md', conditionsMarkdown],
     ['docs/doctor.md', doctorMarkdown],
     ['docs/settings.md', settingsMarkdown],
     ['docs/metrics.md', metricsMarkdown],
@@ -56,6 +59,18 @@ describe('the table of problems that doctor can find', () => {
       return (
         !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(id) || /\.$/.test(what + remedy) || remedy === '' || /^[A-Z][a-z]/.test(remedy)
       );
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('the table of conditions', () => {
+  test('says for every reason that is not True what to do, in sentences without a full stop', () => {
+    const specs = Object.entries(conditionTable).flatMap(([type, { reasons }]) =>
+      Object.entries<ReasonSpec>(reasons).map(([reason, spec]) => ({ name: `${type} ${reason}`, ...spec })),
+    );
+    const wrong = specs.filter(({ status, when, remedy }) => {
+      return (status === 'False' && remedy === '') || when === '' || /\.$/.test(when + remedy);
     });
     expect(wrong).toEqual([]);
   });
