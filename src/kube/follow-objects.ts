@@ -56,6 +56,8 @@ class Follower implements ObjectFollower {
   /** failures in a row, early ends of a watch included */
   #failures = 0;
   #failuresSinceWell = 0;
+  /** the version from which a watch has failed */
+  #failedFrom: string | undefined;
   #trouble: KubeFailure | undefined;
 
   constructor(request: FollowRequest) {
@@ -118,6 +120,11 @@ class Follower implements ObjectFollower {
   #failed(failure: KubeFailure, thrown: unknown): DurationMs {
     this.#failures += 1;
     this.#failuresSinceWell += 1;
+    // a watch from one version may fail for ever, such as with 500 where etcd has compacted only what was before a
+    // deletion (measured on 1.37): the second time a new list leads on
+    const isStuck = this.#resourceVersion !== undefined && this.#resourceVersion === this.#failedFrom;
+    this.#failedFrom = this.#resourceVersion;
+    if (isStuck) this.#resourceVersion = undefined;
     if (failure.kind === 'gone') {
       this.#resourceVersion = undefined;
       // that a history ends is no fault of the server: the first time there is nothing to wait for
@@ -137,8 +144,10 @@ class Follower implements ObjectFollower {
     this.#resourceVersion = list.resourceVersion;
     const isFirst = !this.#isSynced;
     this.#isSynced = true;
+    if (!isFirst) return list.resourceVersion;
+    // later lists prove no watch, so they end no trouble
     this.#well();
-    if (isFirst && onSynced !== undefined) this.#guard(onSynced);
+    if (onSynced !== undefined) this.#guard(onSynced);
     return list.resourceVersion;
   }
 

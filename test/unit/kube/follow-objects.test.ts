@@ -146,6 +146,31 @@ describe('a follower', () => {
     expect(client.watches).toHaveLength(10);
   });
 
+  it('lists again when a watch fails twice from the same version, since it may do so for ever', async () => {
+    await follow();
+    client.open().fail(failure('unavailable'));
+    await settled();
+    await pass(1000);
+    expect(client.open().terms.resourceVersion).toBe('1');
+    client.nextList(listOf('50'));
+    client.open().fail(failure('unavailable'));
+    await settled();
+    await pass(2000);
+    expect(client.open().terms.resourceVersion).toBe('50');
+    expect(client.listed()).toBe(2);
+  });
+
+  it('stays in trouble while it can list and not watch', async () => {
+    await follow();
+    for (let round = 0; round < 5; round += 1) {
+      client.open().fail(failure('forbidden'));
+      await settled();
+      await pass(30_000);
+    }
+    expect(follower.trouble()).toMatchObject({ kind: 'forbidden' });
+    expect(log.lines).toHaveLength(1);
+  });
+
   it('waits as long as a busy server asks', async () => {
     await follow();
     client.open().fail(failure('too-many-requests', 20_000));
