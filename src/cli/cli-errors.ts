@@ -40,6 +40,11 @@ export const cliErrors = errorSlice({
       'put the file back, or remove the folder to start anew with another CA, which no client trusts yet: it is never re-created by itself',
     exitCode: exitCodes.environment,
   },
+  'secret-name-invalid': {
+    message: '--secret is "{secret}", which is not the namespace and the name of a Secret',
+    remedy: 'give both with a slash between them, such as --secret agents/egress-ca-pool',
+    exitCode: exitCodes.usage,
+  },
   'bootstrap-file-unreadable': {
     message: '--bootstrap {file} cannot be read: {detail}',
     remedy: 'give the file that Envoy is started with',

@@ -12,6 +12,8 @@ import { writeNewPoolFile } from '../pool/write-pool-file.ts';
 import type { CaKeyKind } from '../x509/create-ca.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
 import type { CommandContext } from './command-context.ts';
+import { readPoolSecret, writePoolSecret } from './pool-secret.ts';
+import type { SecretChoice } from './pool-secret.ts';
 import { errorLine } from './print-error.ts';
 
 export type CreateValues = { readonly out: string; readonly keyKind: Exclude<CaKeyKind, 'Ed25519'> };
@@ -25,8 +27,23 @@ export async function createPoolFile({ out, keyKind }: CreateValues, context: Co
   context.io.stdout(`wrote ${out}\n${poolText(description)}`);
 }
 
-export async function inspectPoolFile(file: string, values: ReadValues, context: CommandContext): Promise<void> {
-  const pool = parsePool(await readPoolFile(file), termsFor(file, context, true));
+/** One POST with all three keys. */
+export async function createPoolSecret(
+  { keyKind, ...choice }: SecretChoice & Pick<CreateValues, 'keyKind'>,
+  context: CommandContext,
+): Promise<void> {
+  const now = context.io.clock.now();
+  const bytes = createPool({ now, randomBytes: (count) => randomBytes(count), keyKind });
+  const pool = parsePool(bytes.reveal(), termsFor(choice.secret, context, false));
+  await writePoolSecret(choice, { bytes, pool }, context);
+  context.io.stdout(`made the Secret ${choice.secret}\n${poolText(describePool(pool, now))}`);
+}
+
+/** a file, or a Secret */
+type PoolSource = string | SecretChoice;
+
+export async function inspectPool(source: PoolSource, values: ReadValues, context: CommandContext): Promise<void> {
+  const pool = parsePool(await readPool(source, context), termsFor(textOf(source), context, true));
   const description = describePool(pool, context.io.clock.now());
   context.io.stdout(values.json === true ? `${JSON.stringify(description)}\n` : poolText(description));
 }
@@ -38,40 +55,50 @@ export async function printAnchors(file: string, context: CommandContext): Promi
 }
 
 /** One answer for each file. A file that cannot be read ends in its own exit code, which outweighs a no to another. */
-export async function verifyPoolFiles(
-  files: readonly string[],
+export async function verifyPools(
+  sources: readonly PoolSource[],
   values: ReadValues,
   context: CommandContext,
 ): Promise<void> {
   const codes: ExitCode[] = [];
-  for (const file of files) codes.push(await verifyPoolFile(file, values, context));
+  for (const source of sources) codes.push(await verifyOne(source, values, context));
   context.finishWith(codes.find((code) => code === exitCodes.usage) ?? Math.max(...codes));
 }
 
-async function verifyPoolFile(file: string, values: ReadValues, context: CommandContext): Promise<ExitCode> {
-  const { isRead, faults } = await faultsOf(file, termsFor(file, context, values.allowEd25519 === true));
+async function verifyOne(source: PoolSource, values: ReadValues, context: CommandContext): Promise<ExitCode> {
+  const { isRead, faults } = await faultsOf(source, values, context);
+  const named = typeof source === 'string' ? { file: source } : { secret: source.secret };
   if (values.json === true) {
     const listed = faults.map(({ code, message, remedy }) => ({ code, message, remedy }));
-    context.io.stdout(`${JSON.stringify({ file, ok: faults.length === 0, faults: listed })}\n`);
+    context.io.stdout(`${JSON.stringify({ ...named, ok: faults.length === 0, faults: listed })}\n`);
   } else {
-    if (faults.length === 0) context.io.stdout(`${file}: nothing is wrong with it\n`);
+    if (faults.length === 0) context.io.stdout(`${textOf(source)}: nothing is wrong with it\n`);
     for (const fault of faults) context.io.stderr(`${errorLine(fault)}\n`);
   }
-  if (!isRead) return exitCodes.usage;
+  if (!isRead) return faults[0]?.exitCode ?? exitCodes.failed;
   return faults.length > 0 ? exitCodes.negative : exitCodes.ok;
 }
 
 type FoundFaults = { readonly isRead: boolean; readonly faults: readonly LeafgateError[] };
 
-async function faultsOf(file: string, terms: PoolTerms): Promise<FoundFaults> {
+async function faultsOf(source: PoolSource, values: ReadValues, context: CommandContext): Promise<FoundFaults> {
+  const terms = termsFor(textOf(source), context, values.allowEd25519 === true);
   let bytes: Uint8Array;
   try {
-    bytes = await readPoolFile(file);
+    bytes = await readPool(source, context);
   } catch (thrown) {
     return { isRead: false, faults: [LeafgateError.from(thrown)] };
   }
   const found = verifyPool(bytes, terms);
   return { isRead: true, faults: found.flatMap((fault) => (fault.problems.length > 0 ? fault.problems : [fault])) };
+}
+
+function readPool(source: PoolSource, context: CommandContext): Promise<Uint8Array> {
+  return typeof source === 'string' ? readPoolFile(source) : readPoolSecret(source, context);
+}
+
+function textOf(source: PoolSource): string {
+  return typeof source === 'string' ? source : `Secret ${source.secret}`;
 }
 
 function termsFor(source: string, context: CommandContext, allowEd25519: boolean): PoolTerms {

@@ -26,6 +26,23 @@ export const poolErrors = errorSlice({
     remedy: 'choose a folder that you may write to',
     exitCode: exitCodes.environment,
   },
+  'pool-secret-exists': {
+    message: 'the Secret {secret} exists already',
+    remedy:
+      'a pool is never replaced, since clients may trust it: look at it with `leafgate pool inspect --secret {secret}`, or choose another name',
+    exitCode: usage,
+  },
+  'pool-secret-missing': {
+    message: 'there is no Secret {secret}',
+    remedy: 'check namespace and name, or make a pool with `leafgate pool create --secret {secret}`',
+    exitCode: usage,
+  },
+  'pool-secret-key': {
+    message: 'the Secret {secret} has nothing in its key "pool"',
+    remedy:
+      'put the JSON of a pool there (docs/pool.md), or make another Secret with `leafgate pool create --secret NS/NAME`',
+    exitCode: usage,
+  },
   'pool-too-large': {
     message: 'the pool {source} is larger than {maxBytes} bytes',
     remedy: 'remove CAs that nobody trusts any more',
