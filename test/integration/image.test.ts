@@ -11,6 +11,12 @@ import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 
 const context = new URL('../..', import.meta.url).pathname;
 
+/** what the manifests start, each with an option of its own */
+const roles = [
+  ['sds', '--gateway'],
+  ['drain', '--gateway'],
+] as const;
+
 describe('the image', () => {
   let temp: TempFolder;
   let image: LaidOutImage;
@@ -57,7 +63,7 @@ describe('the image', () => {
   test('says its version and what it can do', async () => {
     expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect((await run(...image.command)).stdout).toContain('Usage: leafgate');
-    expect((await run('sds', '--help')).stdout).toContain('--pool');
+    for (const [command, option] of roles) expect((await run(command, '--help')).stdout).toContain(option);
   });
 
   test('serves leaves as a user who can write nothing but the folder of the socket', async () => {

@@ -6,6 +6,7 @@ import { parseEgressGateway } from '../../../src/settings/egress-gateway.ts';
 import { filesNameOf, podPaths } from '../../../src/settings/pod-layout.ts';
 import { quantitySettings } from '../../../src/settings/quantity-settings.ts';
 import type { Container, Deployment, Volume } from '../../support/manifest-types.ts';
+import { envoyCommand, healthPort, sidecarCommand } from '../../support/pod-world.ts';
 import { onlyOne, shippedManifest } from '../../support/shipped-manifests.ts';
 
 const controller = shippedManifest('controller', 'Deployment');
@@ -241,6 +242,15 @@ describe('the gateway', () => {
     expect(sidecar.lifecycle?.preStop).toEqual({
       exec: { command: ['/usr/local/bin/node', '/app/dist/main.js', ...drainCommand] },
     });
+  });
+
+  test('starts both as the tests of a pod do', () => {
+    const [, , ...asSidecar] = sidecarCommand();
+    expect(sidecar.args).toEqual(asSidecar);
+    const [, ...asEnvoy] = envoyCommand('envoy');
+    const alike = (args: readonly string[]) => args.toSpliced(args.indexOf('--concurrency'), 2).sort();
+    expect(alike(envoy.args)).toEqual(alike(asEnvoy));
+    expect(sidecar.args).toContain(`--metrics=0.0.0.0:${healthPort}`);
   });
 
   test('bounds Envoy by what the object says of its memory', () => {
