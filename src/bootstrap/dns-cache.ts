@@ -53,9 +53,11 @@ export type DnsCaches = {
 
 export function dnsCaches(spec: GatewaySpec): DnsCaches {
   const refused = refusedDestinations(spec.allowDestinations);
+  // addresses that are not known are private ones mostly: where they may be the gateway's own, no exception counts
+  const refusedAtOwnPorts = spec.knowsOwnAddresses ? refused : refusedDestinations([]);
   return {
     egress: dnsCache('egress', refused, spec.dnsServers),
-    ownPorts: dnsCache('egress-own-ports', [...refused, ...ownRanges(spec)], spec.dnsServers),
+    ownPorts: dnsCache('egress-own-ports', [...refusedAtOwnPorts, ...ownRanges(spec)], spec.dnsServers),
   };
 }
 

@@ -12,7 +12,7 @@ import { isListeningEverywhere, ownAddresses, ownPorts } from './own-listeners.t
 /** Right after the override filter, before the policy: no rule can open it. */
 export function ownAddressFilters(spec: GatewaySpec): readonly JsonObject[] {
   const ports = ownPorts(spec).map((port) => `'${port}'`);
-  const isOwn = `string(filter_state['${stateKeys.port}']) in [${ports.join(', ')}] && (${hostTest(spec)})`;
+  const isOwn = `${portInCel} in [${ports.join(', ')}] && (${hostTest(spec)})`;
   return [
     httpStateFilter('own-address', [ownObject(stateKeys.isOwnAddress, celFormat(cel(isOwn)))]),
     extension('envoy.filters.http.rbac', 'envoy.extensions.filters.http.rbac.v3.RBAC', {
@@ -21,6 +21,8 @@ export function ownAddressFilters(spec: GatewaySpec): readonly JsonObject[] {
     }),
   ];
 }
+
+const portInCel = `string(filter_state['${stateKeys.port}'])`;
 
 const isTrue: JsonObject = { key: stateKeys.isOwnAddress, string_match: { exact: 'true' } };
 
@@ -31,5 +33,8 @@ function hostTest(spec: GatewaySpec): string {
   const texts = [...addresses, 'localhost', 'ip6-localhost', 'ip6-loopback'].map((text) => `'${text}'`);
   const isListed = `${dialled} in [${texts.join(', ')}]`;
   // who listens on every address is reached at all of 127.0.0.0/8
-  return isListeningEverywhere(spec) ? `${isListed} || ${dialled}.startsWith('127.')` : isListed;
+  const isLoopback = isListeningEverywhere(spec) ? ` || ${dialled}.startsWith('127.')` : '';
+  // where the client has reached us, it must not send us
+  const isHere = spec.knowsOwnAddresses ? '' : ` || ${dialled} + ':' + ${portInCel} == destination.address`;
+  return `${isListed}${isLoopback}${isHere}`;
 }

@@ -33,6 +33,7 @@ export function gatewaySpecFor(
     listen,
     takesBothFamilies: false,
     ownAddresses: isEverywhere ? machineAddresses() : [],
+    knowsOwnAddresses: true,
     allowFrom: withOwnMachine(options),
     policy,
     dryRun,

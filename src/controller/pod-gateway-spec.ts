@@ -22,8 +22,8 @@ export function podGatewaySpec({ spec }: EgressGateway): GatewaySpec {
   return {
     listen: everywhere(hasIpv6, terms.listenPort),
     takesBothFamilies: hasIpv6,
-    // a pod's address is known when it runs, and changes with every pod
     ownAddresses: [],
+    knowsOwnAddresses: false,
     allowFrom: [...terms.allowFrom, ...ownMachine],
     policy: spec.policy,
     dryRun: spec.dryRun,

@@ -21,6 +21,8 @@ export type GatewaySpec = {
   readonly takesBothFamilies: boolean;
   /** other addresses at which the listener is reached, when it listens on all of them */
   readonly ownAddresses: readonly IpAddress[];
+  /** whether those are all; a pod has an address that is given to it when it runs, and a Service in front of it */
+  readonly knowsOwnAddresses: boolean;
   /** who may connect; empty means loopback only, which `listen` must then be */
   readonly allowFrom: readonly Cidr[];
   readonly policy: Policy;

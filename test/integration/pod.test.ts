@@ -8,7 +8,7 @@ import { renderGateway } from '../../src/controller/render-gateway.ts';
 import { createPool } from '../../src/pool/create-pool.ts';
 import { parsePool } from '../../src/pool/parse-pool.ts';
 import type { EgressGateway } from '../../src/settings/egress-gateway-types.ts';
-import { parseResolveOverride } from '../../src/settings/parse-targets.ts';
+import { parseCidrSetting, parseResolveOverride } from '../../src/settings/parse-targets.ts';
 import type { MadeCa } from '../support/ca-workshop.ts';
 import { caPem, issueCredential, makeCurrentCa } from '../support/credential-workshop.ts';
 import { describeWithMachine } from '../support/describe-with-tools.ts';
@@ -18,6 +18,7 @@ import {
   healthPort,
   originAddress,
   podAddress,
+  serviceAddress,
   sidecarCommand,
   startOrigin,
   startPodWorld,
@@ -35,6 +36,7 @@ const names = ['api.example.com', 'later.example.com', 'actors.example.com', 'ro
 const firstPolicy = `default: deny
 rules:
   - { name: apis, hosts: [api.example.com, rooted.example.com], verdict: intercept }
+  - { name: back, hosts: [back.example.com, 10.77.0.0/24], verdict: intercept }
   - { name: builders, hosts: [actors.example.com], actors: ["${actor}"], verdict: intercept }
 `;
 const serviceName = 'gateway.egress.svc';
@@ -54,7 +56,13 @@ describeWithMachine("the pod of a gateway's Deployment", needs, ({ 'envoy-1.40.0
   const gatewayWith = (policyText: string): EgressGateway =>
     wholeEgressGateway({
       spec: { ...policyOf(policyText), origins: { caBundle: undefined, clientCertificates: [] } },
-      gateway: { resolve: names.map((name) => parseResolveOverride(`${name}:443:${originAddress}`)) },
+      gateway: {
+        allowDestinations: [parseCidrSetting('10.0.0.0/8', 'destinations.allow')],
+        resolve: [
+          ...names.map((name) => parseResolveOverride(`${name}:443:${originAddress}`)),
+          parseResolveOverride(`back.example.com:3128:${serviceAddress}`),
+        ],
+      },
     });
   const bring = (policyText: string): void => {
     const gateway = gatewayWith(policyText);
@@ -120,6 +128,16 @@ describeWithMachine("the pod of a gateway's Deployment", needs, ({ 'envoy-1.40.0
   test('speaks TLS with the serving certificate, which its CA verifies and another does not', async () => {
     expect((await fetchThrough(overTls())).stdout).toMatch(/ 200 200$/);
     expect(await fetchThrough(overTls('other-ca.pem'))).toMatchObject({ status: 60 });
+  });
+
+  test.each([
+    [`http://${podAddress}:3128/`, 'at its own address'],
+    [`http://${serviceAddress}:3128/`, 'at the address of its Service'],
+    ['http://back.example.com:3128/', 'by a name'],
+    [`http://127.0.0.1:3128/`, 'on loopback'],
+  ])('is not led back to itself: %s, %s, although private addresses are opened', async (url) => {
+    const { stdout } = await world.run([curl, '-sS', '--max-time', '5', ...clear, '-w', ' %{http_code}', url]);
+    expect(stdout).toMatch(/ 403$/);
   });
 
   test('shows a line for each request on the stdout of the sidecar', async () => {

@@ -77,6 +77,7 @@ export function wholeEgressGateway(changes: Changes = {}): EgressGateway {
     gateway: {
       listenTlsPort: 3129,
       allowFrom: ['10.0.0.0/8', 'fd00::/8'].map((text) => parseCidrSetting(text, 'allowFrom')),
+      allowDestinations: [parseCidrSetting('10.1.0.0/16', 'destinations.allow')],
       ...changes.gateway,
     },
   });

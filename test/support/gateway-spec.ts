@@ -9,6 +9,7 @@ export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/l
     listen: parseListenAddress('127.0.0.1:3128'),
     takesBothFamilies: false,
     ownAddresses: [],
+    knowsOwnAddresses: true,
     allowFrom: [],
     policy: policyAllowingAny(),
     dryRun: undefined,

@@ -18,6 +18,8 @@ import type { TempFolder } from './temp-folder.ts';
 import type { MadeCa } from './ca-workshop.ts';
 
 export const podAddress = '10.77.0.2';
+/** of a Service that leads back to the pod */
+export const serviceAddress = '10.77.0.3';
 /** as public as addresses for documentation can be */
 export const originAddress = '198.51.100.10';
 
@@ -44,6 +46,7 @@ export function whyNoPodWorld(): string | undefined {
 const build = `
 ip link set lo up
 ip address add ${podAddress}/32 dev lo
+ip address add ${serviceAddress}/32 dev lo
 ip address add ${originAddress}/32 dev lo
 cp -a /etc/. "$1/etc" 2>/dev/null || true
 mount --bind "$1/etc" /etc
