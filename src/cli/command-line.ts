@@ -6,6 +6,7 @@ import type { ExitCode } from '../errors.ts';
 import type { CommandContext, Io } from './command-context.ts';
 import { createContext } from './command-context.ts';
 import { cliErrors } from './cli-errors.ts';
+import { addControllerCommand } from './controller-command.ts';
 import { addDrainCommand } from './drain-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addPolicyCommands } from './policy-commands.ts';
@@ -34,6 +35,8 @@ const examples = `Examples:
   leafgate probe check https://example.com/   shows that the traffic is intercepted, from an actor's place
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow '*.example.com'
                                               the on-demand SDS server alone, for an Envoy of your own
+  leafgate controller --namespace egress --signer 'egress=egress.example.com/*'
+                                              publishes the trust of EgressGateways in a cluster
   leafgate pool create --out pool.json        a new CA pool
 `;
 
@@ -78,6 +81,7 @@ function buildProgram(context: CommandContext, begun: () => void): Command {
     addDoctorCommand,
     addLogCommand,
     addSdsCommand,
+    addControllerCommand,
     addDrainCommand,
     addPolicyCommands,
     addPoolCommands,
@@ -122,7 +126,7 @@ async function reportFailure(error: unknown, context: CommandContext, call: Fail
 
 /** The servers, whose whole stderr is JSON lines then. Their options may not have been read: the words must do. */
 function isForPrograms({ named, args }: FailedCall, { env }: Io): boolean {
-  const isServer = named === 'up ' || named === 'sds ';
+  const isServer = named === 'up ' || named === 'sds ' || named === 'controller ';
   return (
     isServer && (args.includes(flagOf(switchSettings.json)) || env[environmentNameOf(switchSettings.json)] === '1')
   );

@@ -2,6 +2,7 @@
 // from it; a test holds that codes are unique and documented.
 import { coreErrors, type ErrorSpec } from '../errors.ts';
 import { socketErrors } from '../private-socket.ts';
+import { controllerErrors } from '../controller/controller-errors.ts';
 import { envoyErrors } from '../envoy/envoy-errors.ts';
 import { kubeErrors } from '../kube/kube-errors.ts';
 import { mintErrors } from '../mint/mint-errors.ts';
@@ -35,6 +36,7 @@ const slices = {
   kube: kubeErrors,
   probe: probeErrors,
   projection: projectionErrors,
+  controller: controllerErrors,
   observe: observeErrors,
 };
 

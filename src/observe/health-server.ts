@@ -1,4 +1,4 @@
-// /metrics, /livez, /readyz, /status and, in a pod, /drained over plain HTTP on a local port or a unix socket (0600). Read-only, bounded, and silent
+// /metrics, /livez, /readyz, /status and, in a pod, /drained over plain HTTP on a port or a unix socket (0600). Read-only, bounded, and silent
 // about names and keys. Must not know what health means.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -24,6 +24,10 @@ export type LogFieldName =
   /** lower-case hex */
   | 'serial'
   | 'caId'
+  /** namespace/name of an EgressGateway */
+  | 'gateway'
+  /** what was written or read in the cluster, as kind and name */
+  | 'object'
   | 'version'
   /** how many lines of the same kind were left out before this one */
   | 'lost'

@@ -18,9 +18,18 @@ type LabelValues = readonly string[] | { readonly open: string };
 /** from a warm cache (tens of microseconds) to the answer deadline (2 s) and above */
 const waitBuckets = [0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 2, 5];
 
+/** from a round that finds nothing to do (a millisecond) to an API server that is slow */
+const roundBuckets = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
+
 const yesNo = ['yes', 'no'] as const;
 const nameRefusals = ['empty', 'too-long', 'bad-label', 'bad-character', 'wildcard', 'not-an-address'] as const;
 const verdicts = ['intercept', 'relay', 'tcp', 'deny'] as const;
+
+/** of an EgressGateway */
+const conditions = [
+  ...(['Ready', 'CAPoolReady', 'TrustBundlePublished', 'TLSConfigured', 'ServingTLSSecretReady'] as const),
+  ...(['OriginCABundleResolved', 'ClientCABundleResolved', 'OriginClientCertificatesReady'] as const),
+] as const;
 
 const ruleLabel = { open: '`<verdict>:<rule>` of each rule of the policy, and of its default' } as const;
 const legs = ['proxy', 'tunnel'] as const;
@@ -133,6 +142,39 @@ export const metricsTable = {
     kind: 'counter',
     help: 'lines of log and records that no reader took',
     labels: {},
+  },
+  leafgate_controller_is_leader: { kind: 'gauge', help: '1 while this controller is the one that works', labels: {} },
+  leafgate_controller_reconciles_total: {
+    kind: 'counter',
+    help: 'rounds over one gateway: done, or to be tried again',
+    labels: { outcome: ['done', 'retry'] },
+  },
+  leafgate_controller_reconcile_seconds: {
+    kind: 'histogram',
+    help: 'how long a round over one gateway takes',
+    labels: {},
+    buckets: roundBuckets,
+  },
+  leafgate_controller_waiting_gateways: { kind: 'gauge', help: 'gateways that wait for their round', labels: {} },
+  leafgate_controller_oldest_wait_seconds: {
+    kind: 'gauge',
+    help: 'how long the longest of them has waited',
+    labels: {},
+  },
+  leafgate_controller_writes_total: {
+    kind: 'counter',
+    help: 'what was written in the cluster; in steady state none of it grows',
+    labels: { what: ['bundle', 'status', 'files', 'rollout', 'finalizer'], ok: yesNo },
+  },
+  leafgate_controller_conditions: {
+    kind: 'gauge',
+    help: 'gateways by each condition and its status (docs/conditions.md)',
+    labels: { condition: conditions, status: ['True', 'False', 'Unknown'] },
+  },
+  leafgate_controller_followed_objects: {
+    kind: 'gauge',
+    help: 'objects that are followed by name, by what is known of them',
+    labels: { known: ['found', 'absent', 'pending', 'unavailable'] },
   },
   leafgate_envoy_up: { kind: 'gauge', help: '1 while the Envoy started by us runs', labels: {} },
   leafgate_envoy_starts_total: { kind: 'counter', help: 'starts of Envoy', labels: {} },

@@ -52,6 +52,12 @@ export const objectNameRule: TextRule = {
   example: 'egress-ca-pool',
 };
 
+export const namespaceRule: TextRule = {
+  isRight: (text) => label.test(text),
+  expected: 'the name of a namespace: small letters, digits and hyphens, at most 63',
+  example: 'egress',
+};
+
 /** Services and certificates carry it as a label of their DNS names */
 export const gatewayNameRule: TextRule = {
   isRight: (text) => text.length <= maxGatewayNameChars && serviceLabel.test(text),

@@ -133,6 +133,15 @@ export const quantitySettings = {
     most: 1024 * gib,
     reason: 'of the access log on disk, in eight files: about 1 KiB a request; what `leafgate log` can show',
   }),
+  resync: quantity('duration', {
+    name: 'resync',
+    group: 'cluster',
+    commands: ['controller'],
+    default: 10 * minute,
+    least: second,
+    most: 24 * hour,
+    reason: 'every gateway is looked at anew after this, less up to half of it, although no change was seen',
+  }),
   maxConnectionsPerTrust: quantity('count', {
     name: 'max-connections-per-trust',
     group: 'limits',

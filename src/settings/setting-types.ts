@@ -2,10 +2,10 @@
 // or checked against them.
 import type { QuantityUnit } from './quantities.ts';
 
-type SettingGroup = 'listening' | 'policy' | 'destinations' | 'minting' | 'limits' | 'files' | 'output';
+type SettingGroup = 'listening' | 'policy' | 'destinations' | 'minting' | 'limits' | 'cluster' | 'files' | 'output';
 
 /** a command that takes the setting */
-export type SettingCommand = 'up' | 'run' | 'sds' | 'probe' | 'status' | 'doctor' | 'policy' | 'log';
+export type SettingCommand = 'up' | 'run' | 'sds' | 'controller' | 'probe' | 'status' | 'doctor' | 'policy' | 'log';
 
 type SettingBase = {
   /** kebab case: the flag without its dashes, and the environment name in lower case */

@@ -2,7 +2,10 @@
 import type { SettingCommand, SwitchSetting, TextSetting } from './setting-types.ts';
 
 const gateway: readonly SettingCommand[] = ['up', 'run', 'doctor'];
-const everywhere: readonly SettingCommand[] = ['up', 'run', 'sds', 'probe', 'status', 'doctor', 'policy', 'log'];
+const everywhere: readonly SettingCommand[] = [
+  ...(['up', 'run', 'sds', 'controller', 'probe', 'status', 'doctor', 'policy', 'log'] as const),
+];
+const controller: readonly SettingCommand[] = ['controller'];
 const onState: readonly SettingCommand[] = ['up', 'run', 'status', 'doctor', 'policy', 'log'];
 
 export const textSettings = {
@@ -113,6 +116,50 @@ export const textSettings = {
     placeholder: 'FILE',
     reason: 'PEM certificates that origins may be signed by, beside the roots of the system',
   }),
+  namespace: repeatable({
+    name: 'namespace',
+    group: 'cluster',
+    commands: controller,
+    placeholder: 'NAMESPACE',
+    reason: 'follows the EgressGateways of this namespace; its Role there names what it may read',
+  }),
+  signer: repeatable({
+    name: 'signer',
+    group: 'cluster',
+    commands: controller,
+    placeholder: 'NAMESPACE=DOMAIN/*',
+    reason: 'signers that gateways of a namespace may publish under: all of a domain, or one, as NAMESPACE=DOMAIN/PATH',
+  }),
+  clusterDomain: text({
+    name: 'cluster-domain',
+    group: 'cluster',
+    commands: controller,
+    placeholder: 'DOMAIN',
+    default: 'cluster.local',
+    reason: 'ends the long DNS name that the certificate of a gateway needs',
+  }),
+  kubeconfig: text({
+    name: 'kubeconfig',
+    group: 'cluster',
+    commands: controller,
+    placeholder: 'FILE',
+    reason: 'how to reach the API server; else the service account of the pod',
+  }),
+  leaseName: text({
+    name: 'lease-name',
+    group: 'cluster',
+    commands: controller,
+    placeholder: 'NAME',
+    default: 'leafgate-controller',
+    reason: 'the Lease that one controller of several holds, and works',
+  }),
+  leaseNamespace: text({
+    name: 'lease-namespace',
+    group: 'cluster',
+    commands: controller,
+    placeholder: 'NAMESPACE',
+    reason: 'where the Lease is; else the namespace of the pod or of the kubeconfig, else the first --namespace',
+  }),
   state: text({
     name: 'state',
     group: 'files',
@@ -131,7 +178,7 @@ export const textSettings = {
   metrics: text({
     name: 'metrics',
     group: 'listening',
-    commands: ['up', 'sds', 'doctor'],
+    commands: ['up', 'sds', 'controller', 'doctor'],
     placeholder: 'ADDRESS:PORT | unix:PATH',
     reason: 'serves /metrics, /livez and /readyz there',
   }),

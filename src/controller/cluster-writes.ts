@@ -1,0 +1,175 @@
+// Everything that the controller writes, one function a concern, each under a field manager of its own. Nothing is written
+// once `mayWrite` says no; who calls has compared before. Must not know why something is written.
+import { isDeepStrictEqual } from 'node:util';
+import { LeafgateError } from '../errors.ts';
+import type { KubeClient, KubeObject, KubeResource } from '../kube/kube-types.ts';
+import type { Metrics } from '../observe/create-metrics.ts';
+import type { EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
+import { controllerErrors } from './controller-errors.ts';
+import { bundleFinalizer, fieldManagers } from './field-managers.ts';
+import { apiVersionOf, configMaps, deployments, egressGateways } from './watched-kinds.ts';
+
+export type WriteParts = {
+  readonly client: KubeClient;
+  readonly metrics: Metrics;
+  /** false from the moment on at which another controller may lead */
+  readonly mayWrite: () => boolean;
+};
+
+type FilesContent = {
+  readonly name: string;
+  readonly data: Readonly<Record<string, string>>;
+  readonly owner: EgressGatewayIdentity;
+};
+
+/** stands on the pod template of a Deployment: another value makes new pods */
+const rolloutAnnotation = 'leafgate.dev/constant-files';
+
+export interface ClusterWrites {
+  applyBundle(resource: KubeResource, body: KubeObject): Promise<KubeObject>;
+  /** only the very object that was judged; one that was replaced or changed meanwhile is a conflict */
+  removeBundle(resource: KubeResource, bundle: KubeObject): Promise<void>;
+  applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus): Promise<void>;
+  /** true when there was something to write */
+  applyFiles(files: FilesContent, existing: KubeObject | undefined): Promise<boolean>;
+  rollOut(place: { readonly namespace: string; readonly name: string }, digest: string): Promise<Rollout>;
+  setFinalizer(gateway: KubeObject, isKept: boolean): Promise<void>;
+}
+
+/** a Deployment that is missing has nothing to be told */
+type Rollout = 'rolled' | 'unchanged' | 'absent';
+
+/** whoever leads by now does the work: nothing is to be said about it */
+export function isNotLeading(thrown: unknown): boolean {
+  return LeafgateError.from(thrown).code === 'controller-not-leading';
+}
+
+type What = 'bundle' | 'status' | 'files' | 'rollout' | 'finalizer';
+
+export function createClusterWrites(parts: WriteParts): ClusterWrites {
+  return new CountedWrites(parts);
+}
+
+class CountedWrites implements ClusterWrites {
+  readonly #parts: WriteParts;
+
+  constructor(parts: WriteParts) {
+    this.#parts = parts;
+  }
+
+  applyBundle(resource: KubeResource, body: KubeObject): Promise<KubeObject> {
+    const place = { resource, name: body.metadata.name };
+    return this.#write('bundle', (client) =>
+      client.apply(place, body, { fieldManager: fieldManagers.bundle, force: true }),
+    );
+  }
+
+  async removeBundle(resource: KubeResource, bundle: KubeObject): Promise<void> {
+    const { name, uid, resourceVersion } = bundle.metadata;
+    const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+    await this.#write('bundle', (client) => client.remove({ resource, name }, preconditions));
+  }
+
+  async applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus): Promise<void> {
+    const { namespace, name } = gateway;
+    const terms = { fieldManager: fieldManagers.status, force: true, subresource: 'status' } as const;
+    await this.#write('status', (client) =>
+      client.apply({ resource: egressGateways, namespace, name }, statusBody(gateway, status), terms),
+    );
+  }
+
+  async applyFiles(files: FilesContent, existing: KubeObject | undefined): Promise<boolean> {
+    const body = filesBody(files);
+    if (existing !== undefined && holds(existing, body)) return false;
+    const place = { resource: configMaps, namespace: files.owner.namespace, name: files.name };
+    await this.#write('files', (client) =>
+      client.apply(place, body, { fieldManager: fieldManagers.files, force: true }),
+    );
+    return true;
+  }
+
+  async rollOut(place: { readonly namespace: string; readonly name: string }, digest: string): Promise<Rollout> {
+    const at = { resource: deployments, ...place };
+    const deployment = await this.#parts.client.get(at);
+    if (deployment === undefined) return 'absent';
+    if (rolledOut(deployment) === digest) return 'unchanged';
+    const patch = { spec: { template: { metadata: { annotations: { [rolloutAnnotation]: digest } } } } };
+    await this.#write('rollout', (client) => client.mergePatch(at, patch, { fieldManager: fieldManagers.rollout }));
+    return 'rolled';
+  }
+
+  async setFinalizer(gateway: KubeObject, isKept: boolean): Promise<void> {
+    const { name, namespace = '', resourceVersion, finalizers = [] } = gateway.metadata;
+    if (finalizers.includes(bundleFinalizer) === isKept) return;
+    const others = finalizers.filter((finalizer) => finalizer !== bundleFinalizer);
+    // the list is replaced whole: with the resourceVersion nobody else's finalizer can be lost
+    const metadata = { resourceVersion, finalizers: isKept ? [...others, bundleFinalizer] : others };
+    await this.#write('finalizer', (client) =>
+      client.mergePatch(
+        { resource: egressGateways, namespace, name },
+        { metadata },
+        {
+          fieldManager: fieldManagers.finalizer,
+        },
+      ),
+    );
+  }
+
+  async #write<Value>(what: What, send: (client: KubeClient) => Promise<Value>): Promise<Value> {
+    const { client, metrics, mayWrite } = this.#parts;
+    if (!mayWrite()) throw controllerErrors.error('controller-not-leading');
+    try {
+      const value = await send(client);
+      metrics.count('leafgate_controller_writes_total', { what, ok: 'yes' });
+      return value;
+    } catch (thrown) {
+      metrics.count('leafgate_controller_writes_total', { what, ok: 'no' });
+      throw thrown;
+    }
+  }
+}
+
+/** with the UID, so that a gateway that is gone is not made anew */
+function statusBody({ namespace, name, uid }: EgressGatewayIdentity, status: EgressGatewayStatus): KubeObject {
+  return {
+    apiVersion: apiVersionOf(egressGateways),
+    kind: egressGateways.kind,
+    metadata: { namespace, name, uid },
+    status,
+  };
+}
+
+function filesBody({ name, data, owner }: FilesContent): KubeObject {
+  const labels = { 'app.kubernetes.io/managed-by': 'leafgate', 'leafgate.dev/gateway': owner.name };
+  // it goes with its gateway: what is rendered for one is of no use without it
+  const ownerReferences = [
+    { apiVersion: apiVersionOf(egressGateways), kind: egressGateways.kind, name: owner.name, uid: owner.uid },
+  ];
+  const metadata = { name, namespace: owner.namespace, labels, ownerReferences };
+  return { apiVersion: apiVersionOf(configMaps), kind: configMaps.kind, metadata, data };
+}
+
+/** nothing would change: our labels and owner are there, and the data is ours to the last key */
+function holds(existing: KubeObject, body: KubeObject): boolean {
+  const { labels = {} } = existing.metadata;
+  const hasLabels = Object.entries(body.metadata.labels ?? {}).every(([key, value]) => labels[key] === value);
+  return hasLabels && isDeepStrictEqual(existing['data'], body['data']) && hasOwner(existing, body);
+}
+
+function hasOwner(existing: KubeObject, body: KubeObject): boolean {
+  const [owners, wanted] = [existing, body].map(ownersOf);
+  return (wanted ?? []).every((uid) => owners?.includes(uid));
+}
+
+function ownersOf({ metadata }: KubeObject): readonly unknown[] {
+  const owners = memberOf(metadata, 'ownerReferences');
+  return Array.isArray(owners) ? owners.map((owner) => memberOf(owner, 'uid')) : [];
+}
+
+function rolledOut(deployment: KubeObject): unknown {
+  return ['spec', 'template', 'metadata', 'annotations', rolloutAnnotation].reduce<unknown>(memberOf, deployment);
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}

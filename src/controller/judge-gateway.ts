@@ -1,0 +1,141 @@
+// Everything that can be judged of a gateway before anything is written: each dependency by its judge, and the good inputs of
+// its files. Pure: what the API said comes as an argument.
+import { millis, type EpochMs } from '../clock.ts';
+import { originRoots } from '../pool/origin-roots.ts';
+import type { ConfigMapKey, EgressGateway } from '../settings/egress-gateway-types.ts';
+import { quantitySettings } from '../settings/quantity-settings.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+import { encodeCertificatesPem, parseCertificateBundle } from '../x509/pem.ts';
+import type { Judgements, ObjectName, Observed, SecretContent } from './controller-types.ts';
+import type { Look } from './followed-objects.ts';
+import type { GatewayDependencies } from './gateway-dependencies.ts';
+import { judgeCaBundle, type CaBundleJudgement } from './judge-ca-bundle.ts';
+import {
+  isClientCertificateGood,
+  judgeClientCertificates,
+  type ClientCertificate,
+} from './judge-client-certificates.ts';
+import { judgePool, type PoolJudgement } from './judge-pool.ts';
+import { judgeSdsTls } from './judge-sds-tls.ts';
+import { judgeServingSecret } from './judge-serving-secret.ts';
+import { observedConfigMap, observedSecret } from './read-observed.ts';
+import { requiredDnsNames } from './required-dns-names.ts';
+import type { ObjectPlace } from '../kube/kube-types.ts';
+
+export type GatewayFacts = {
+  readonly gateway: EgressGateway;
+  readonly dependencies: GatewayDependencies;
+  readonly look: (place: ObjectPlace) => Look;
+  readonly now: EpochMs;
+  readonly clusterDomain: string;
+  /** what origins are verified with beside the gateway's own choice */
+  readonly commonRoots: readonly Certificate[];
+};
+
+export type GatewayView = {
+  readonly pool: PoolJudgement;
+  /** the pool Secret is known not to be there */
+  readonly isPoolGone: boolean;
+  /** of the dependencies; neither of what is published nor the summary */
+  readonly judgements: Judgements;
+  /** undefined without a serving certificate in the spec */
+  readonly requiredDnsNames: readonly string[] | undefined;
+  readonly originRootsPem: string | undefined;
+  readonly clientRootsPem: string | undefined;
+  readonly goodOriginSecrets: ReadonlySet<string>;
+};
+
+export function judgeGateway(facts: GatewayFacts): GatewayView {
+  const { gateway, dependencies, look, now } = facts;
+  const { spec, namespace, name } = gateway;
+  const secret = (place: ObjectPlace): Observed<SecretContent> => observedSecret(look(place), place);
+  const observedPool = secret(dependencies.pool);
+  const pool = judgePool(observedPool, {
+    secret: nameOf(dependencies.pool),
+    now,
+    allowEd25519: spec.sds.allowEd25519,
+    shortestLeafMs: millis(quantitySettings.leafTtl.least),
+  });
+  const { serving, channel } = dependencies;
+  const dnsNames = requiredDnsNames(name, namespace, facts.clusterDomain);
+  const origin = caBundle('OriginCABundleResolved', spec.origins.caBundle, facts);
+  const client = caBundle('ClientCABundleResolved', spec.clients.caBundle, facts);
+  const certificates = dependencies.clientCertificates.map((place) => ({
+    secret: nameOf(place),
+    observed: secret(place),
+  }));
+  return {
+    pool,
+    isPoolGone: observedPool.kind === 'absent',
+    judgements: {
+      CAPoolReady: pool.judgement,
+      TLSConfigured: judgeSdsTls(spec.sds, channel && { secret: nameOf(channel), observed: secret(channel), now }),
+      ...(serving && {
+        ServingTLSSecretReady: judgeServingSecret(secret(serving), {
+          ...{ secret: nameOf(serving), requiredDnsNames: dnsNames, now },
+        }),
+      }),
+      ...(origin && { OriginCABundleResolved: origin.judgement }),
+      ...(client && { ClientCABundleResolved: client.judgement }),
+      ...(certificates.length > 0 && { OriginClientCertificatesReady: judgeClientCertificates(certificates, now) }),
+    },
+    requiredDnsNames: serving && dnsNames,
+    originRootsPem: originRootsPem(origin, pool, facts),
+    clientRootsPem: client === undefined || client.certificates.length === 0 ? undefined : pem(client.certificates),
+    goodOriginSecrets: goodSecrets(certificates, now),
+  };
+}
+
+function nameOf({ namespace = '', name }: ObjectPlace): ObjectName {
+  return { namespace, name };
+}
+
+function caBundle(
+  condition: 'OriginCABundleResolved' | 'ClientCABundleResolved',
+  ref: ConfigMapKey | undefined,
+  { gateway, dependencies, look, now }: GatewayFacts,
+): CaBundleJudgement | undefined {
+  const place = condition === 'OriginCABundleResolved' ? dependencies.originCa : dependencies.clientCa;
+  if (ref === undefined || place === undefined) return undefined;
+  const configMap = { namespace: gateway.namespace, name: ref.name };
+  return judgeCaBundle(observedConfigMap(look(place), place), { condition, configMap, key: ref.key, now });
+}
+
+function goodSecrets(certificates: readonly ClientCertificate[], now: EpochMs): ReadonlySet<string> {
+  return new Set(
+    certificates.filter((certificate) => isClientCertificateGood(certificate, now)).map(({ secret }) => secret.name),
+  );
+}
+
+/** Undefined while the chosen bundle is no good, or while nobody knows which CAs are the gateway's own. */
+function originRootsPem(
+  origin: CaBundleJudgement | undefined,
+  pool: PoolJudgement,
+  facts: GatewayFacts,
+): string | undefined {
+  const own = ownAnchors(pool, facts);
+  if (own.length === 0 || origin?.certificates.length === 0) return undefined;
+  return pem(originRoots([...facts.commonRoots, ...(origin?.certificates ?? [])], own));
+}
+
+/** Those of the pool, and those that are published: an anchor that leaves the pool is still trusted by actors. */
+function ownAnchors(pool: PoolJudgement, { dependencies: { bundle }, look }: GatewayFacts): readonly Certificate[] {
+  const known = bundle === undefined ? undefined : look(bundle);
+  const published = known?.kind === 'found' ? publishedAnchors(known.object['spec']) : [];
+  return [...pool.anchors.map(({ certificate }) => certificate), ...published];
+}
+
+function publishedAnchors(spec: unknown): readonly Certificate[] {
+  const text: unknown = typeof spec === 'object' && spec !== null ? Reflect.get(spec, 'trustBundle') : undefined;
+  if (typeof text !== 'string') return [];
+  try {
+    return parseCertificateBundle(text, 'the published bundle', 'anywhere');
+  } catch {
+    // a bundle that somebody else wrote; ours replaces it
+    return [];
+  }
+}
+
+function pem(certificates: readonly Certificate[]): string {
+  return encodeCertificatesPem(certificates);
+}

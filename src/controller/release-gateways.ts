@@ -1,0 +1,42 @@
+// Before an uninstall: takes the finalizer off every gateway, so that none hangs when nobody is left to take it off. Bundles
+// stay as they are.
+import { LeafgateError } from '../errors.ts';
+import type { KubeClient } from '../kube/kube-types.ts';
+import { bundleFinalizer, fieldManagers } from './field-managers.ts';
+import { egressGateways } from './watched-kinds.ts';
+
+export type Release = {
+  readonly namespace: string;
+  readonly name: string;
+  readonly outcome: 'released' | 'had-none' | 'failed';
+  /** of what failed */
+  readonly error?: LeafgateError;
+};
+
+export async function releaseGateways(
+  namespaces: readonly string[],
+  client: Pick<KubeClient, 'list' | 'mergePatch'>,
+): Promise<readonly Release[]> {
+  const releases: Release[] = [];
+  for (const namespace of namespaces) {
+    const { items } = await client.list({ resource: egressGateways, namespace });
+    for (const { metadata } of items) {
+      const { name, resourceVersion, finalizers = [] } = metadata;
+      if (!finalizers.includes(bundleFinalizer)) {
+        releases.push({ namespace, name, outcome: 'had-none' });
+        continue;
+      }
+      const others = finalizers.filter((finalizer) => finalizer !== bundleFinalizer);
+      try {
+        const patch = { metadata: { resourceVersion, finalizers: others } };
+        await client.mergePatch({ resource: egressGateways, namespace, name }, patch, {
+          fieldManager: fieldManagers.finalizer,
+        });
+        releases.push({ namespace, name, outcome: 'released' });
+      } catch (thrown) {
+        releases.push({ namespace, name, outcome: 'failed', error: LeafgateError.from(thrown) });
+      }
+    }
+  }
+  return releases;
+}

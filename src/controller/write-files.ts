@@ -1,0 +1,107 @@
+// Renders the files of a gateway into their ConfigMap where they differ, and has its Deployment make new pods where what a
+// running pod does not take up has changed. Says what stands in the way.
+import { kubeFailureOf, type KubeFailure } from '../kube/kube-failure.ts';
+import type { KubeObject, ObjectPlace } from '../kube/kube-types.ts';
+import type { Log } from '../observe/log.ts';
+import type { EgressGateway } from '../settings/egress-gateway-types.ts';
+import { isNotLeading, type ClusterWrites } from './cluster-writes.ts';
+import type { ConditionType } from './condition-table.ts';
+import { decideFiles, type FilesDecision } from './decide-files.ts';
+import type { Look } from './followed-objects.ts';
+import type { GatewayView } from './judge-gateway.ts';
+import type { Obstacles } from './judge-ready.ts';
+import { ruleFor, sayMissingRule } from './missing-rule.ts';
+import { observedConfigMap } from './read-observed.ts';
+import type { RenderedGateway } from './render-gateway.ts';
+import { deployments } from './watched-kinds.ts';
+
+export type FilesRequest = {
+  readonly gateway: EgressGateway;
+  readonly view: GatewayView;
+  /** conditions for which a first rendering waits */
+  readonly blocking: readonly ConditionType[];
+  readonly place: ObjectPlace;
+  readonly look: Look;
+};
+
+export type FilesParts = { readonly writes: ClusterWrites; readonly log: Log };
+
+export type FilesOutcome = {
+  readonly obstacles: Obstacles;
+  /** another attempt may succeed although nothing changes that is followed */
+  readonly isToRetry: boolean;
+  readonly isDeploymentMissing: boolean;
+};
+
+const inOrder: FilesOutcome = { obstacles: {}, isToRetry: false, isDeploymentMissing: false };
+
+export async function writeFiles(request: FilesRequest, parts: FilesParts): Promise<FilesOutcome> {
+  const decision = decideFiles(filesInput(request));
+  switch (decision.kind) {
+    case 'wait':
+      return inOrder;
+    case 'no-transport':
+      return inTheWay({ TransportNotAvailable: 'spec.sds.transport is TCP, which this version does not build' });
+    case 'unavailable':
+      return inTheWay({ FilesNotWritten: `ConfigMap ${nameOf(request)} cannot be read: ${decision.detail}` });
+    case 'too-large':
+      return inTheWay({ RenderingTooLarge: tooLargeMessage(decision) });
+    case 'keep':
+    case 'apply':
+      return applyAndRollOut(decision.rendered, request, parts);
+    default:
+      return decision satisfies never;
+  }
+}
+
+function filesInput({ gateway, view, blocking, place, look }: FilesRequest): Parameters<typeof decideFiles>[0] {
+  const { originRootsPem, clientRootsPem, goodOriginSecrets } = view;
+  const existing = observedConfigMap(look, place);
+  return { gateway, existing, blocking, originRootsPem, clientRootsPem, goodOriginSecrets };
+}
+
+function inTheWay(obstacles: Obstacles): FilesOutcome {
+  return { ...inOrder, obstacles };
+}
+
+function tooLargeMessage({ bytes, maxBytes }: Extract<FilesDecision, { kind: 'too-large' }>): string {
+  return `the files have ${bytes} bytes, more than ${maxBytes}: the last good ones stay`;
+}
+
+function nameOf({ place }: FilesRequest): string {
+  return `${place.namespace ?? ''}/${place.name}`;
+}
+
+async function applyAndRollOut(
+  rendered: RenderedGateway,
+  request: FilesRequest,
+  { writes, log }: FilesParts,
+): Promise<FilesOutcome> {
+  const { gateway, look, place } = request;
+  const existing: KubeObject | undefined = look.kind === 'found' ? look.object : undefined;
+  const deployment = { namespace: gateway.namespace, name: gateway.spec.deploymentName };
+  const target = { resource: deployments, ...deployment };
+  let step: { readonly at: ObjectPlace; readonly verbs: readonly string[] } = { at: place, verbs: ['create', 'patch'] };
+  try {
+    const content = { name: rendered.configMapName, data: rendered.data, owner: gateway };
+    if (await writes.applyFiles(content, existing))
+      log.info('files written', { object: `ConfigMap ${nameOf(request)}` });
+    step = { at: target, verbs: ['get', 'patch'] };
+    const rollout = await writes.rollOut(deployment, rendered.constantSha256);
+    const object = `Deployment ${deployment.namespace}/${deployment.name}`;
+    if (rollout === 'rolled')
+      log.info('new pods are made, since what they read only at their start has changed', { object });
+    if (rollout !== 'absent') return inOrder;
+    return { ...inTheWay({ DeploymentNotFound: `${object} does not exist` }), isDeploymentMissing: true };
+  } catch (thrown) {
+    if (isNotLeading(thrown)) throw thrown;
+    const detail = sayFailure(kubeFailureOf(thrown), step.at, step.verbs);
+    return { ...inTheWay({ FilesNotWritten: detail }), isToRetry: true };
+  }
+}
+
+function sayFailure({ kind, message }: KubeFailure, at: ObjectPlace, verbs: readonly string[]): string {
+  const object = `${at.resource.kind} ${at.namespace ?? ''}/${at.name}`;
+  if (kind === 'forbidden') return `${object}: ${sayMissingRule(ruleFor(at, verbs))} (${message})`;
+  return `${object} cannot be written: ${message}`;
+}
