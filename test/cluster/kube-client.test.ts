@@ -9,11 +9,12 @@ import type { KubeClient, KubeObject, KubeResource } from '../../src/kube/kube-t
 import { startControlPlane } from '../support/cluster/control-plane.ts';
 import type { ServingMode } from '../support/cluster/control-plane.ts';
 import { describeWithControlPlane, describeWithControlPlanes } from '../support/cluster/describe-with-control-plane.ts';
-import { kubeClientFor } from '../support/cluster/kube-client-for.ts';
+import { followListening, kubeClientFor } from '../support/cluster/kube-client-for.ts';
 import { apiAs, mustSucceed, type ApiObject } from '../support/cluster/raw-api.ts';
 import { createNamespace, createServiceAccount, freshName } from '../support/cluster/service-account.ts';
 import { createListeningLog, secrets } from '../support/kube-world.ts';
 import { createTestAuthority } from '../support/test-certificates.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const bundles = bundleResource('v1');
 const signerName = 'kube-client.test/mitm';
@@ -129,7 +130,7 @@ describeWithControlPlane('a client of a real API server', { users: ['alice'] }, 
     expect(await client.resourcesOf('v1')).toContain('secrets');
   });
 
-  test('may follow one Secret by name under a role that names it', async () => {
+  test('follows one Secret that does not exist yet, under a role that names it', async () => {
     const rule = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'], resourceNames: ['mine'] };
     const account = await createServiceAccount(
       plane(),
@@ -137,7 +138,15 @@ describeWithControlPlane('a client of a real API server', { users: ['alice'] }, 
       { namespaced: { [namespace]: [rule] } },
     );
     const reader = await kubeClientFor(account);
-    expect((await reader.list({ resource: secrets, namespace, name: 'mine' })).items).toEqual([]);
+    const mine = { resource: secrets, namespace, name: 'mine' };
+    const { follower, told } = followListening(reader, mine);
+    await waitFor('the empty list', () => follower.isSynced());
+    await client.create({ ...mine, name: 'other' }, secret('other'));
+    await client.create(mine, secret('mine'));
+    await client.remove(mine);
+    await waitFor('what came later than the follower', () => told.length === 2);
+    expect(told).toEqual(['put mine', 'gone mine']);
+    await follower.close();
     expect(await failureOf(reader.list({ resource: secrets, namespace }))).toMatchObject({ kind: 'forbidden' });
     await reader.close();
   });

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { seconds, systemClock } from '../../../src/clock.ts';
 import type { Clock } from '../../../src/clock.ts';
 import { followObjects } from '../../../src/kube/follow-objects.ts';
 import type { ObjectFollower } from '../../../src/kube/follow-objects.ts';
@@ -182,6 +182,35 @@ describe('a watch', () => {
     await follow((response) => void stream(response).write(event('ADDED', object)));
     await eventually('the event', () => told.length === 1);
     expect(follower.get('pool', 'egress')?.['data']).toEqual(object['data']);
+  });
+
+  it('never takes the connection of a call, however many there are', async () => {
+    let open = 0;
+    await follow((response) => {
+      stream(response);
+      open += 1;
+    });
+    const ended = new AbortController();
+    // more than the connections that calls may have
+    const many = Array.from({ length: 150 }, () =>
+      world.client
+        .watch(
+          { resource: secrets },
+          {
+            resourceVersion: '1',
+            timeoutSeconds: 300,
+            silenceMs: seconds(180),
+            signal: ended.signal,
+            onEvent: () => undefined,
+          },
+        )
+        .catch(() => undefined),
+    );
+    await waitFor('all watches', () => open === 151);
+    expect(await world.client.list({ resource: secrets })).toMatchObject({ resourceVersion: '10' });
+    ended.abort();
+    await Promise.all(many);
+    await waitFor('their connections to be gone', () => world.server.openConnections() <= 3);
   });
 
   it('leaves no socket behind, however often it ends', { timeout: 60_000 }, async () => {
