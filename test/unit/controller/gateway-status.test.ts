@@ -10,6 +10,7 @@ import { judge } from '../../../src/controller/judge.ts';
 import { judgePublication, type Publication } from '../../../src/controller/judge-publication.ts';
 import { gatingConditions, judgeReady, type Obstacles } from '../../../src/controller/judge-ready.ts';
 import { mergeConditions } from '../../../src/controller/merge-conditions.ts';
+import { readStatus } from '../../../src/settings/egress-gateway-status.ts';
 import { bundleGateway, KeptBundle } from '../../support/bundle-workshop.ts';
 import { makeCa, testNow } from '../../support/ca-workshop.ts';
 
@@ -112,6 +113,7 @@ describe('the status', () => {
     const written = gatewayStatus(request());
     const again = gatewayStatus(request({ gateway: bundleGateway({ status: written }), now: later }));
     expect(equalStatus(written, again)).toBe(true);
+    expect(equalStatus(readStatus(JSON.parse(JSON.stringify(written))), written)).toBe(true);
     const reordered = Object.fromEntries(Object.entries(written).toReversed()) as typeof written;
     expect(equalStatus(reordered, written)).toBe(true);
     const foreign = { type: 'Foreign', status: 'True', reason: 'A', message: '', lastTransitionTime: '' } as const;
