@@ -1,12 +1,13 @@
 // Where connections go: the inner listener, our SDS socket, the built-in origin, and origins by name (TLS with HTTP/2 or
 // HTTP/1.1, TLS with HTTP/1.1 for upgrades, clear HTTP/1.1, clear HTTP as the client spoke it, plain TCP). Only the SDS
-// cluster carries ADS.
+// cluster carries ADS. Those of origins that see a client certificate are followed, all others are constant.
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { DnsCaches } from './dns-cache.ts';
-import { extension, type JsonObject } from './json.ts';
+import { extension, typed, type JsonObject } from './json.ts';
 import { bufferBytes, openCircuitBreakers, originConnectTimeout, originHttpLimits } from './limits.ts';
-import { credentialSockets } from './origin-credentials.ts';
+import { credentialClusters } from './origin-credentials.ts';
 import { originRootsReference } from './origin-roots.ts';
+import { followedDocument, type FollowedDocument } from './rendered-files.ts';
 import { selfCheckValidation } from './self-check-roots.ts';
 import { upstreamTls } from './upstream-tls.ts';
 
@@ -30,7 +31,6 @@ export const redirectedListenerName = 'redirected';
 const httpOptionsType = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): readonly JsonObject[] {
-  const tls = { transport_socket: originTls(originRootsReference(spec.paths)), ...credentialSockets(spec) };
   return [
     internalCluster(clusterNames.inner, innerListenerName),
     // a CONNECT each; over HTTP/1.1 no other follows on its connection
@@ -39,14 +39,7 @@ export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): re
       : [{ ...internalCluster(clusterNames.redirected, redirectedListenerName), ...httpOptions(onlyHttp1) }]),
     sdsCluster(spec.paths.sdsSocket),
     selfCheckCluster(spec),
-    originCluster(clusterNames.originTls, egress, {
-      ...httpOptions({ auto_config: bothVersions }, verifiedByName),
-      ...tls,
-    }),
-    originCluster(clusterNames.originTlsHttp1, egress, {
-      ...httpOptions(onlyHttp1, verifiedByName),
-      ...tls,
-    }),
+    ...tlsClusters([clusterNames.originTls, clusterNames.originTlsHttp1], egress, originTls(spec)),
     originCluster(clusterNames.originClear, egress, httpOptions(onlyHttp1, verifiedByName)),
     // in clear there is no ALPN: who speaks HTTP/2 in a tunnel, as gRPC does, knows that its origin does
     originCluster(
@@ -57,6 +50,25 @@ export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): re
     originCluster(clusterNames.originClearOwnPorts, ownPorts, httpOptions(onlyHttp1, verifiedByName)),
     originCluster(clusterNames.originTcp, egress),
     originCluster(clusterNames.originTcpOwnPorts, ownPorts),
+  ];
+}
+
+/** The followed file of the clusters that show client certificates. */
+export function clustersDocument(spec: GatewaySpec, { egress }: DnsCaches): FollowedDocument {
+  const shown = credentialClusters(spec).flatMap(({ names, tls }) => tlsClusters(names, egress, tls));
+  return followedDocument(shown.map((cluster) => typed('envoy.config.cluster.v3.Cluster', cluster)));
+}
+
+/** the second for upgrades: HTTP/2 origins would need extended CONNECT */
+function tlsClusters(
+  [either, onlyHttp1Name]: readonly [string, string],
+  dnsCache: JsonObject,
+  tls: JsonObject,
+): readonly JsonObject[] {
+  const socket = { transport_socket: tls };
+  return [
+    originCluster(either, dnsCache, { ...httpOptions({ auto_config: bothVersions }, verifiedByName), ...socket }),
+    originCluster(onlyHttp1Name, dnsCache, { ...httpOptions(onlyHttp1, verifiedByName), ...socket }),
   ];
 }
 
@@ -129,8 +141,8 @@ function selfCheckCluster({ selfCheck, paths }: GatewaySpec): JsonObject {
   };
 }
 
-function originTls(roots: JsonObject): JsonObject {
-  return upstreamTls({}, { validation_context_sds_secret_config: roots });
+function originTls({ paths }: GatewaySpec): JsonObject {
+  return upstreamTls({}, { validation_context_sds_secret_config: originRootsReference(paths) });
 }
 
 function httpOptions(protocol: JsonObject, more: JsonObject = {}): JsonObject {

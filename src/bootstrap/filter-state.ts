@@ -25,7 +25,7 @@ export const stateKeys = {
   actor: 'leafgate.actor',
   /** all URI SANs of that certificate */
   peerUris: 'leafgate.peer_uris',
-  /** name of the client certificate that the origin shall see */
+  /** the cluster with the client certificate that the request's host picks */
   credential: 'leafgate.credential',
   /** `<verdict>:<rule>`, which chooses the inner chain */
   rule: 'leafgate.rule',

@@ -2,18 +2,28 @@
 // comparing. Of these files only bootstrap.yaml needs a restart; the others are followed.
 import { stringify } from 'yaml';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
-import { clusterNames, clusters } from './clusters.ts';
+import { clusterNames, clusters, clustersDocument } from './clusters.ts';
 import { dnsCaches } from './dns-cache.ts';
 import { explicitListeners } from './explicit-listener.ts';
 import type { Plan } from './http-leg.ts';
 import { innerListener } from './inner-listener.ts';
 import { extension, type JsonObject } from './json.ts';
 import { overloadManager } from './limits.ts';
-import { credentialDocuments } from './origin-credentials.ts';
+import { credentialChoiceDocument, credentialClusterPrefix, credentialDocuments } from './origin-credentials.ts';
 import { originRootsDocument } from './origin-roots.ts';
 import { frontDocuments } from './proxy-front.ts';
 import { policyDocument } from './policy-filter.ts';
-import { bootstrapFile, originRootsFile, policyFile, renderJson, resolveFile } from './rendered-files.ts';
+import {
+  bootstrapFile,
+  clustersFile,
+  credentialChoiceFile,
+  followedFile,
+  originRootsFile,
+  policyFile,
+  renderJson,
+  resolveFile,
+  type FollowedDocument,
+} from './rendered-files.ts';
 import { resolveDocument } from './resolve-filter.ts';
 import { selfCheckDocuments } from './self-check-roots.ts';
 import { transparentListeners } from './transparent-listener.ts';
@@ -25,12 +35,15 @@ export type EnvoyFiles = {
 };
 
 export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
+  const origins = originDocuments(spec);
   return {
     files: new Map([
       [bootstrapFile, renderYaml(bootstrapDocument(spec))],
       [policyFile, renderJson(policyDocument(spec.policy, spec.dryRun))],
       [resolveFile, renderJson(resolveDocument(spec.resolve))],
       [originRootsFile, renderJson(originRootsDocument(spec.paths))],
+      [clustersFile, renderJson(origins.clusters)],
+      [credentialChoiceFile, renderJson(origins.choice)],
       ...secretDocuments(spec).map(([file, document]) => [file, renderJson(document)] as const),
     ]),
     bootstrapFile,
@@ -39,6 +52,14 @@ export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
 
 function secretDocuments(spec: GatewaySpec): readonly (readonly [string, JsonObject])[] {
   return [...frontDocuments(spec.front, spec.paths), ...credentialDocuments(spec), ...selfCheckDocuments(spec)];
+}
+
+/** What `originCredentials` make: a running Envoy must hold the clusters before the choice, which names them. */
+export function originDocuments(spec: GatewaySpec): Readonly<Record<'clusters' | 'choice', FollowedDocument>> {
+  return {
+    clusters: clustersDocument(spec, dnsCaches(spec)),
+    choice: credentialChoiceDocument(spec.originCredentials),
+  };
 }
 
 export function bootstrapDocument(spec: GatewaySpec): JsonObject {
@@ -54,7 +75,7 @@ export function bootstrapDocument(spec: GatewaySpec): JsonObject {
     ],
     stats_config: { stats_matcher: { exclusion_list: { patterns: statsOfNames } } },
     overload_manager: overloadManager(spec.limits),
-    dynamic_resources: { ads_config: adsConfig },
+    dynamic_resources: { ads_config: adsConfig, cds_config: followedFile(spec.paths, clustersFile) },
     static_resources: {
       listeners: [...explicitListeners(plan), ...transparentListeners(plan), innerListener(plan)],
       clusters: clusters(spec, plan.dnsCaches),
@@ -65,8 +86,15 @@ export function bootstrapDocument(spec: GatewaySpec): JsonObject {
 /** 0600 */
 const ownerOnly = 0o600;
 
-/** ten statistics and one gauge for every name that a client ever asked for, otherwise */
-const statsOfNames: readonly JsonObject[] = [{ prefix: 'sds.' }, { contains: '.on_demand_secret.ssl.certificate.' }];
+/**
+ * Ten statistics and one gauge for every name that a client ever asked for, otherwise; and 250 for every client certificate, which
+ * made each look at the others slow (measured).
+ */
+const statsOfNames: readonly JsonObject[] = [
+  { prefix: 'sds.' },
+  { contains: '.on_demand_secret.ssl.certificate.' },
+  { prefix: `cluster.${credentialClusterPrefix}` },
+];
 
 /**
  * Our own server, on one delta stream. The node is sent once (61 KB with every message otherwise) and a lost stream is
@@ -88,7 +116,7 @@ const adsConfig: JsonObject = {
 
 const bootstrapHead = [
   '# Made by leafgate; written anew at each start, so that edits are lost. A change here needs a restart of Envoy.',
-  '# The policy, the overrides and the roots of origins stand beside it, and Envoy follows them.',
+  '# The policy, the overrides, the roots of origins and what they are shown stand beside it, and Envoy follows them.',
   '',
 ].join('\n');
 

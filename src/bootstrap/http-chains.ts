@@ -9,6 +9,7 @@ import {
   domainsOf,
   httpConnectionManager,
   policyFilter,
+  routeBy,
   routeTo,
   virtualHost,
   type Plan,
@@ -18,7 +19,7 @@ import { handshakeTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
 import { clearComparison, interceptComparison, namesHttpFilter, type Comparison } from './name-comparison.ts';
 import { tunnelToOwnPort } from './own-listeners.ts';
-import { credentialFilters } from './origin-credentials.ts';
+import { credentialFilters, picksCredential, toCredential, toCredentialOverHttp1 } from './origin-credentials.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
 
 export const chainNames = {
@@ -46,8 +47,9 @@ export function interceptChain(plan: Plan): JsonObject {
             'origins',
             ['*'],
             [
-              // an upgrade is an HTTP/1.1 matter: HTTP/2 origins would need extended CONNECT
-              routeTo(clusterNames.originTlsHttp1, { headers: [{ name: 'upgrade', present_match: true }] }),
+              routeBy(toCredentialOverHttp1, { ...picksCredential, ...isUpgrade }),
+              routeBy(toCredential, picksCredential),
+              routeTo(clusterNames.originTlsHttp1, isUpgrade),
               routeTo(clusterNames.originTls),
             ],
           ),
@@ -56,6 +58,9 @@ export function interceptChain(plan: Plan): JsonObject {
     ],
   };
 }
+
+/** an upgrade is an HTTP/1.1 matter: HTTP/2 origins would need extended CONNECT */
+const isUpgrade: JsonObject = { headers: [{ name: 'upgrade', present_match: true }] };
 
 export function clearChain(plan: Plan): JsonObject {
   return {

@@ -7,6 +7,7 @@ import type { DnsCaches } from './dns-cache.ts';
 import { extension, typed, type JsonObject } from './json.ts';
 import { http2Limits, idleTimeout, maxHeaderCount, maxRequestHeadersKb, requestHeadersTimeout } from './limits.ts';
 import { localReplies } from './local-replies.ts';
+import { clusterHeaders } from './origin-credentials.ts';
 import { policyFilterName, policyFilterType } from './policy-filter.ts';
 import { followedFile, followedFilter, policyFile } from './rendered-files.ts';
 
@@ -60,7 +61,12 @@ export function virtualHost(name: string, domains: readonly string[], routes: re
 
 /** every path to one cluster, for as long as the stream is alive */
 export function routeTo(cluster: string, match: JsonObject = {}): JsonObject {
-  return { match: { prefix: '/', ...match }, route: { cluster, timeout: '0s', retry_policy: onceMoreWhereSafe } };
+  return routeBy({ cluster }, match);
+}
+
+/** the same, where `target` says what the cluster is called */
+export function routeBy(target: JsonObject, match: JsonObject): JsonObject {
+  return { match: { prefix: '/', ...match }, route: { ...target, timeout: '0s', retry_policy: onceMoreWhereSafe } };
 }
 
 /**
@@ -116,6 +122,7 @@ const headersOfEnvoy = [
   // a client's word to this proxy is none of the origin's business (RFC 9110 11.7.2)
   'proxy-authorization',
   'proxy-connection',
+  ...clusterHeaders,
 ] as const;
 
 /** only the gateway itself may say that it refused */

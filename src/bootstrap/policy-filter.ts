@@ -9,7 +9,7 @@ import { selfCheckHost } from '../settings/gateway-spec.ts';
 import { addressRange } from './dns-cache.ts';
 import { stateKeys } from './filter-state.ts';
 import { extension, typed, type JsonObject } from './json.ts';
-import { filterDocument, type FilterDocument } from './rendered-files.ts';
+import { filterDocument, type FollowedDocument } from './rendered-files.ts';
 
 export const policyFilterName = 'policy';
 /** what stands before the counters of rules; Envoy adds a dot */
@@ -27,7 +27,7 @@ const selfCheckRule: PolicyRule = {
 };
 
 /** `dryRun` decides nothing: Envoy counts what it would have decided. */
-export function policyDocument(policy: Policy, dryRun?: Policy): FilterDocument {
+export function policyDocument(policy: Policy, dryRun?: Policy): FollowedDocument {
   const configuration = typed(policyFilterType, {
     rules_stat_prefix: enforcedStats,
     track_per_rule_stats: true,

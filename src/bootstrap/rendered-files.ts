@@ -9,6 +9,9 @@ import { typed, type JsonObject } from './json.ts';
 export const bootstrapFile = 'bootstrap.yaml';
 export const policyFile = 'policy.json';
 export const resolveFile = 'resolve.json';
+/** the clusters of origins that see a client certificate, and who sees which */
+export const clustersFile = 'clusters.json';
+export const credentialChoiceFile = 'origin-choice.json';
 export const originRootsFile = 'origin-roots.json';
 export const frontCertificateFile = 'front-certificate.json';
 export const clientRootsFile = 'client-roots.json';
@@ -28,20 +31,25 @@ export function followedFilter(name: string, type: string, source: JsonObject): 
 }
 
 /**
- * The document of such a file, with the version that Envoy names once it holds it. `content` is what the configuration was
- * made from, where that is shorter: equal contents are equal versions.
+ * The document of such a file. `content` is what the configuration was made from, where that is shorter: equal contents are
+ * equal versions.
  */
 export function filterDocument(
   name: string,
   configuration: JsonObject,
   content: object = configuration,
-): FilterDocument {
+): FollowedDocument {
   const resource = typed('envoy.config.core.v3.TypedExtensionConfig', { name, typed_config: configuration });
-  const version = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, versionChars);
-  return { version_info: version, resources: [resource] };
+  return followedDocument([resource], content);
 }
 
-export type FilterDocument = { readonly version_info: string; readonly resources: readonly JsonObject[] };
+/** The version is what Envoy names once it holds the document. */
+export function followedDocument(resources: readonly JsonObject[], content: object = resources): FollowedDocument {
+  const version = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, versionChars);
+  return { version_info: version, resources };
+}
+
+export type FollowedDocument = { readonly version_info: string; readonly resources: readonly JsonObject[] };
 
 /** enough to tell the versions of one file apart */
 const versionChars = 16;

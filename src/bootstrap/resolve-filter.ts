@@ -14,7 +14,7 @@ import {
   stateKeys,
 } from './filter-state.ts';
 import { typed, type JsonObject } from './json.ts';
-import { filterDocument, type FilterDocument } from './rendered-files.ts';
+import { filterDocument, type FollowedDocument } from './rendered-files.ts';
 
 export const resolveFilterName = 'resolve';
 
@@ -22,7 +22,7 @@ export const resolveFilterName = 'resolve';
  * As curl has it (tried): the last override of a host and port counts, and a host's own before that of any name (`*`).
  * Meant for tens of them: the map is built anew for each request.
  */
-export function resolveDocument(overrides: readonly ResolveOverride[]): FilterDocument {
+export function resolveDocument(overrides: readonly ResolveOverride[]): FollowedDocument {
   const objects = overrides.length === 0 ? [] : [overrideObject(overrides)];
   return filterDocument(resolveFilterName, typed(httpStateType, { on_request_headers: objects }));
 }

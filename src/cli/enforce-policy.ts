@@ -3,11 +3,14 @@
 import { seconds, type Timer } from '../clock.ts';
 import { policyFilterName } from '../bootstrap/policy-filter.ts';
 import type { AdminClient } from '../envoy/admin-client.ts';
-import { filterOutcome, readFilterState, type FilterOutcome } from '../envoy/followed-filters.ts';
+import { followedOutcome, readFollowedState, takenWithin, type FollowedOutcome } from '../envoy/followed-files.ts';
+import type { LeafgateError } from '../errors.ts';
 import type { SdsServer } from '../sds/sds-server.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
 import { systemReason } from '../system-error.ts';
 import { inTurn } from './in-turn.ts';
+import type { OriginsEnd } from './live-origins.ts';
+import { problemsOf, problemsText } from './problems.ts';
 import { followPolicy, type LoadedPolicy } from './policy-source.ts';
 import type { LivePolicy } from './live-policy.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -17,6 +20,8 @@ export type PolicyParts = Surroundings & {
   readonly live: LivePolicy;
   readonly admin: AdminClient;
   readonly server: Pick<SdsServer, 'reviewHeldNames'>;
+  /** puts in force, before the rules, what of the same file is no rule */
+  readonly putOrigins: (file: PolicyFile) => Promise<OriginsEnd>;
   /** puts the policy where Envoy looks; the version that Envoy then names. Rejects where it cannot be put there. */
   readonly deliver: (file: PolicyFile) => Promise<string>;
   /** what it means when it cannot, a sentence */
@@ -27,13 +32,12 @@ export type PolicyParts = Surroundings & {
   readonly taken: (file: PolicyFile) => Promise<void>;
 };
 
-/** 10,000 rules are in force after 0.2 s (measured); a machine may be busy */
-const takenWithin = seconds(5);
 const againAfter = seconds(1);
 
 const words = {
   refused: 'Envoy refused the policy that was written for it: the earlier one decides',
   late: 'Envoy has not taken the policy that was written for it: the earlier one decides',
+  unusable: 'the certificates of changed `origins` cannot be used: the earlier policy decides, as a whole',
 } as const;
 
 /** From now on the policy of a gateway, whose Envoy has begun with the loaded one, follows its source. */
@@ -50,7 +54,8 @@ export function enforcePolicy(parts: PolicyParts): void {
 
 /**
  * Of policies that come while one is being put in force only the newest counts. What could not be delivered, or was not taken
- * in time, is tried again; what Envoy refused it would refuse again.
+ * in time, is tried again, and so are certificates that may come after the list that names them; what Envoy refused it would
+ * refuse again.
  */
 function createEnforcer(parts: PolicyParts): (file: PolicyFile) => Promise<void> {
   const { clock, closers } = parts;
@@ -59,20 +64,30 @@ function createEnforcer(parts: PolicyParts): (file: PolicyFile) => Promise<void>
     retry?.cancel();
     const end = await enforceOnce(file, parts);
     report(end, parts);
-    if (end.kind === 'late' || end.kind === 'undelivered') retry = clock.after(againAfter, () => void enforce(file));
+    if (end.kind !== 'taken' && end.kind !== 'refused') retry = clock.after(againAfter, () => void enforce(file));
   });
   closers.add('policy retries', () => retry?.cancel());
   return enforce;
 }
 
 type Enforcement =
-  | { readonly kind: FilterOutcome; readonly version: string }
-  | { readonly kind: 'undelivered'; readonly detail: string };
+  | { readonly kind: FollowedOutcome }
+  | { readonly kind: 'undelivered'; readonly detail: string }
+  | { readonly kind: 'unusable'; readonly problems: readonly LeafgateError[] };
 
-/** A client that a rule lets in must find its leaf, and one that none does must not get in: the minter gives first, takes last. */
+const followed = { kind: 'filter', name: policyFilterName } as const;
+
+/**
+ * Origins first: a client that a rule lets in finds them as the same file has them. And such a client must find its leaf, while
+ * one that no rule lets in must not get in: the minter gives first, takes last.
+ */
 async function enforceOnce(file: PolicyFile, parts: PolicyParts): Promise<Enforcement> {
-  const { live, admin, clock, server } = parts;
-  const before = await readFilterState(admin, policyFilterName).catch(() => undefined);
+  const { live, admin, clock, server, log } = parts;
+  const origins = await parts.putOrigins(file);
+  if (origins.kind === 'unwritten') return { kind: 'undelivered', detail: origins.detail };
+  if (origins.kind === 'unusable') return { kind: 'unusable', problems: problemsOf(origins.error) };
+  if (origins.kind !== 'taken') return origins;
+  const before = await readFollowedState(admin, followed).catch(() => undefined);
   live.prepare(file);
   let version: string;
   try {
@@ -81,27 +96,38 @@ async function enforceOnce(file: PolicyFile, parts: PolicyParts): Promise<Enforc
     live.withdraw();
     return { kind: 'undelivered', detail: systemReason(thrown) };
   }
-  const waited = { version, refusalsBefore: before?.refusals ?? 0, deadline: takenWithin };
-  const kind = await filterOutcome({ admin, clock, filter: policyFilterName, ...waited });
+  const refusalsBefore = before?.refusals;
+  const kind = await followedOutcome({ admin, clock, followed, version, refusalsBefore, deadline: takenWithin });
   if (kind === 'refused') live.withdraw();
   if (kind === 'taken') {
     live.take(file);
     server.reviewHeldNames();
     await parts.taken(file);
+    log.info('policy in force', { version });
   }
-  return { kind, version };
+  return { kind };
 }
 
 /** What is tried again and fails alike is told once. */
-function report(end: Enforcement, { live, log, undelivered }: PolicyParts): void {
+function report(end: Enforcement, parts: PolicyParts): void {
+  const { live, log } = parts;
   if (end.kind === 'taken') {
     live.trouble('envoy', undefined);
-    log.info('policy in force', { version: end.version });
     return;
   }
-  const sentence = end.kind === 'undelivered' ? undelivered : words[end.kind];
-  const reason = end.kind === 'undelivered' ? `${sentence}: ${end.detail}` : sentence;
+  const sentence = end.kind === 'undelivered' ? parts.undelivered : words[end.kind];
+  const detail = detailOf(end);
+  const reason = detail === undefined ? sentence : `${sentence}: ${detail}`;
   if (live.reasons().includes(reason)) return;
   live.trouble('envoy', reason);
-  log.error(sentence, end.kind === 'undelivered' ? { detail: end.detail } : { version: end.version });
+  if (end.kind !== 'unusable') {
+    log.error(sentence, detail === undefined ? {} : { detail });
+    return;
+  }
+  for (const { message, code, remedy } of end.problems) log.error(sentence, { detail: message, remedy, code });
+}
+
+function detailOf(end: Enforcement): string | undefined {
+  if (end.kind === 'undelivered') return end.detail;
+  return end.kind === 'unusable' ? problemsText(end.problems) : undefined;
 }

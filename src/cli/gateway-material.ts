@@ -1,6 +1,7 @@
 // The certificates of others that a gateway works with: that of the proxy, the CAs of its clients, those of origins, and
 // what it shows to some origins. Checked before Envoy sees them, followed while it runs. Their owners keep them: Envoy is
 // only pointed to the files and told when to read them again.
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock, EpochMs } from '../clock.ts';
 import {
@@ -12,11 +13,12 @@ import {
 import { credentialRootsSecret, credentialSecret } from '../bootstrap/origin-credentials.ts';
 import { LeafgateError } from '../errors.ts';
 import type { Pool } from '../pool/pool-types.ts';
-import type { GatewaySpec, OriginCredential } from '../settings/gateway-spec.ts';
+import type { GatewaySpec, OriginCredential, ShownCredential } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { examineCredential, examineRoots, type CredentialTerms, type NamedText } from '../x509/examine-credential.ts';
 import { parseCertificateBundle } from '../x509/pem.ts';
 import { checkOriginCas } from './envoy-files.ts';
+import { problemsOf } from './problems.ts';
 import { openCheckedFiles, type CheckedFiles, type NamedPath } from './checked-files.ts';
 
 type MaterialKind = 'front' | 'client-ca' | 'origin-ca' | 'origin-credential';
@@ -29,26 +31,36 @@ export type MaterialItem = {
   readonly files: readonly [NamedPath, ...NamedPath[]];
   /** the secret in Envoy that these files are; undefined where leafgate itself writes what Envoy reads */
   readonly secret: string | undefined;
+  /** whose files they are, as `credentialKey` has it; undefined where they are no credential's */
+  readonly credential?: string;
   readonly check: (texts: readonly NamedText[], now: EpochMs) => readonly Certificate[];
 };
 
 export type OpenedMaterial = { readonly item: MaterialItem; readonly files: CheckedFiles<CheckedMaterial> };
 
-export type MaterialSpec = Pick<GatewaySpec, 'front' | 'originCredentials'>;
+export type MaterialSpec = Pick<GatewaySpec, 'front'> & { readonly originCredentials: readonly OriginCredential[] };
 
 /** What messages call the files of each setting, the path behind it. */
-type MaterialWords = { readonly front: string; readonly clientCa: string; readonly origin: (name: string) => string };
+type MaterialWords = {
+  readonly front: string;
+  readonly clientCa: string;
+  readonly origin: (name: string) => string;
+  /** whether Envoy follows the files of origins by itself, as secrets */
+  readonly areOriginsSecrets: boolean;
+};
 
 const flagWords: MaterialWords = {
   front: '--proxy-cert',
   clientCa: '--client-ca',
   origin: (name) => `the origin ${name}:`,
+  areOriginsSecrets: false,
 };
 
 export const podWords: MaterialWords = {
   front: 'the serving certificate',
   clientCa: 'the CAs of clients in',
   origin: (name) => `the certificate for origins of the Secret ${name},`,
+  areOriginsSecrets: true,
 };
 
 export type MaterialRequest = {
@@ -134,12 +146,33 @@ function credentialItems(credential: OriginCredential, words: MaterialWords): re
   const shown: MaterialItem = {
     kind,
     files: [named(setting, credential.certificateFile), named(setting, credential.keyFile)],
-    secret: credentialSecret(credential),
+    secret: words.areOriginsSecrets ? credentialSecret(credential) : undefined,
+    credential: credentialKey(credential),
     check: checkPair('clientAuth'),
   };
   if (credential.caFile === undefined) return [shown];
   const roots = named(setting, credential.caFile);
-  return [shown, { kind, files: [roots], secret: credentialRootsSecret(credential), check: checkRoots }];
+  const secret = words.areOriginsSecrets ? credentialRootsSecret(credential) : undefined;
+  return [shown, { ...shown, files: [roots], secret, check: checkRoots }];
+}
+
+/** tells credentials apart by their name and the paths of their files */
+export function credentialKey({ name, certificateFile, keyFile, caFile = '' }: OriginCredential): string {
+  return JSON.stringify([name, certificateFile, keyFile, caFile]);
+}
+
+/** The credentials with the digest of what was taken last from their files. */
+export function shownCredentials(
+  credentials: readonly OriginCredential[],
+  material: readonly OpenedMaterial[],
+): readonly ShownCredential[] {
+  return credentials.map((credential) => {
+    const digest = createHash('sha256');
+    for (const { item, files } of material) {
+      if (item.credential === credentialKey(credential)) digest.update(files.current().text);
+    }
+    return { ...credential, digest: digest.digest('hex') };
+  });
 }
 
 function checkPair(purpose: CredentialTerms['purpose']): MaterialItem['check'] {
@@ -151,9 +184,4 @@ const checkRoots: MaterialItem['check'] = ([file], now) => (file === undefined ?
 
 function named(setting: string, path: string): NamedPath {
   return { path, source: `${setting} ${path}` };
-}
-
-function problemsOf(thrown: unknown): readonly LeafgateError[] {
-  const error = LeafgateError.from(thrown);
-  return error.problems.length > 0 ? error.problems : [error];
 }

@@ -1,5 +1,5 @@
-// The policy of a gateway on this machine: its Envoy's file is written here, next to what `leafgate policy` reads, and what of
-// a policy file needs a restart is said.
+// The policy of a gateway on this machine: its Envoy's file is written here, next to what `leafgate policy` reads, after what
+// the same file says of origins.
 import { join } from 'node:path';
 import { policyDocument } from '../bootstrap/policy-filter.ts';
 import { policyFile as policyFileName, renderJson } from '../bootstrap/rendered-files.ts';
@@ -10,8 +10,10 @@ import { renderPolicyFile } from '../settings/render-policy-file.ts';
 import { systemReason } from '../system-error.ts';
 import { enforcePolicy, type PolicyParts } from './enforce-policy.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
+import type { LiveOrigins } from './live-origins.ts';
 
-export type GatewayPolicyParts = Omit<PolicyParts, 'deliver' | 'undelivered' | 'changed' | 'taken'> & {
+export type GatewayPolicyParts = Omit<PolicyParts, 'putOrigins' | 'deliver' | 'undelivered' | 'changed' | 'taken'> & {
+  readonly origins: Pick<LiveOrigins, 'put'>;
   readonly spec: GatewaySpec;
   readonly folder: Pick<GatewayFolder, 'policyInForce'>;
 };
@@ -24,32 +26,20 @@ export async function enforceGatewayPolicy(parts: GatewayPolicyParts): Promise<v
   warnOfActors(loaded.file, parts);
   enforcePolicy({
     ...parts,
+    putOrigins: ({ origins }) => parts.origins.put(origins),
     deliver: async ({ policy, dryRun }) => {
       const document = policyDocument(policy, dryRun);
       await replaceFile(join(spec.paths.renderedDir, policyFileName), renderJson(document), 0o600);
       return document.version_info;
     },
     undelivered: 'a changed policy could not be written: the earlier one decides',
-    changed: (file) => {
-      warnOfActors(file, parts);
-      compareOrigins(file, parts);
-    },
+    changed: (file) => warnOfActors(file, parts),
     taken: async (file) => {
       await writePolicyInForce(inForceFile, file).catch((thrown: unknown) => {
         log.warn('`leafgate policy` shows an earlier policy', { path: inForceFile, detail: systemReason(thrown) });
       });
     },
   });
-}
-
-const otherOrigins =
-  'another list of `origins` needs a restart: the earlier one is in force, the rules are the new ones';
-
-/** which client certificate an origin sees stands in what Envoy reads at its start; the files themselves are followed */
-function compareOrigins({ origins }: PolicyFile, { spec, live, log }: GatewayPolicyParts): void {
-  const isSame = JSON.stringify(origins) === JSON.stringify(spec.originCredentials);
-  if (!isSame && !live.reasons().includes(otherOrigins)) log.error(otherOrigins);
-  live.trouble('origins', isSame ? undefined : otherOrigins);
 }
 
 /** an actor is known by a certificate that was verified: without CAs for clients such a rule never fits */

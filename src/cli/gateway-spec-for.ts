@@ -65,7 +65,7 @@ export function gatewaySpecFor(
     },
     front: options.front === undefined ? undefined : { ...options.front, listen: bound.front },
     transparent: bound.transparent,
-    originCredentials: origins,
+    originCredentials: origins.map((credential) => ({ ...credential, digest: '' })),
   };
 }
 

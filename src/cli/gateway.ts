@@ -25,9 +25,10 @@ import { gatewaySpecFor } from './gateway-spec-for.ts';
 import { filesNeeded } from './open-files.ts';
 import { enforceGatewayPolicy } from './gateway-policy.ts';
 import { inTurn } from './in-turn.ts';
-import { followMaterial } from './follow-material.ts';
+import { followMaterial, type FollowedMaterial } from './follow-material.ts';
 import { bindListeners, checkFront, frontFacts } from './gateway-front.ts';
-import { openMaterial, originCasIn } from './gateway-material.ts';
+import { openMaterial, originCasIn, shownCredentials } from './gateway-material.ts';
+import { createLiveOrigins, type LiveOrigins, type LiveOriginsParts } from './live-origins.ts';
 import { createLivePolicy } from './live-policy.ts';
 import type { PolicyInForce } from './policy-in-force.ts';
 import { loadPolicy } from './policy-source.ts';
@@ -36,7 +37,7 @@ import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
 import type { FrontFacts } from './up-output.ts';
 import { startMinting, type Minting } from './minting.ts';
 import { followRecords } from './gateway-records.ts';
-import { startLimitWatch } from './limit-watch.ts';
+import { startLimitWatch, type LimitWatch, type LimitWatchParts } from './limit-watch.ts';
 import { watchRecordLosses } from './record-losses.ts';
 import { runSelfCheck } from './self-check.ts';
 import { startSelfCheckOrigin } from './self-check-origin.ts';
@@ -85,13 +86,14 @@ export type Gateway = {
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const { options, folder, clock, closers } = parts;
   const loaded = await loadPolicy(options.policy);
-  const spec = gatewaySpecFor(options, await bindListeners(options), folder, loaded.file);
-  warnOfFewerConnections(spec.limits.maxConnections, parts);
+  const asked = gatewaySpecFor(options, await bindListeners(options), folder, loaded.file);
+  warnOfFewerConnections(asked.limits.maxConnections, parts);
   const live = createLivePolicy(loaded, parts);
   const system = await readSystemRoots();
   const known: { pool?: () => Pool } = {};
   const { originCaFiles } = options;
-  const material = await openMaterial({ spec, originCaFiles, clock, pool: () => known.pool?.() });
+  const material = await openMaterial({ spec: asked, originCaFiles, clock, pool: () => known.pool?.() });
+  const spec = { ...asked, originCredentials: shownCredentials(asked.originCredentials, material) };
   const publish = inTurn((pool: Pool) => publishTrust(pool, { system, given: originCasIn(material), parts }));
   const minting = await startMinting({
     ...parts,
@@ -110,13 +112,12 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const envoy = await launchEnvoy({ ...parts, spec, bootstrapPath: await writeEnvoyFiles(spec) });
   const { admin } = envoy;
   await checkFront(spec, { admin, clock, material });
-  await enforceGatewayPolicy({ ...parts, loaded, live, spec, admin, server: minting.server });
+  const given = { list: loaded.file.origins, opened: material, publishRoots: () => publish(minting.pool()) };
+  const { followed, origins } = followCertificates({ ...parts, ...given, spec, admin });
+  await enforceGatewayPolicy({ ...parts, loaded, live, spec, admin, origins, server: minting.server });
   countRules(spec.paths.adminSocket, live, parts.metrics);
-  const publishOriginRoots = (): Promise<void> => publish(minting.pool());
-  const followed = followMaterial({ ...parts, material, admin, reloadDir: folder.reloadDir, publishOriginRoots });
   const losses = watchRecordLosses({ ...parts, admin, accessLog: spec.paths.accessLog, linesRead });
-  const reached = startLimitWatch({ ...parts, admin });
-  closers.add('watch over limits', () => reached.close());
+  const reached = watchLimits({ ...parts, admin });
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   const bundle = (): Promise<ServerTrust> => createTrustFile({ path: trust.caFile }).current();
@@ -131,6 +132,30 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     },
     failed: failureOf(envoy),
   };
+}
+
+function watchLimits(parts: LimitWatchParts & Pick<GatewayParts, 'closers'>): LimitWatch {
+  const reached = startLimitWatch(parts);
+  parts.closers.add('watch over limits', () => reached.close());
+  return reached;
+}
+
+type CertificateParts = Omit<LiveOriginsParts, 'material'> &
+  GatewayParts & { readonly publishRoots: () => Promise<void> };
+
+function followCertificates(parts: CertificateParts): Readonly<{ followed: FollowedMaterial; origins: LiveOrigins }> {
+  const followed = followMaterial({
+    ...{ ...parts, material: parts.opened, reloadDir: parts.folder.reloadDir },
+    publish: {
+      'origin-ca': async () => {
+        await parts.publishRoots();
+        return true;
+      },
+      'origin-credential': () => origins.renew(),
+    },
+  });
+  const origins = createLiveOrigins({ ...parts, material: followed });
+  return { followed, origins };
 }
 
 function warnOfFewerConnections(possible: number, { options, log }: GatewayParts): void {

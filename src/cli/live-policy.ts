@@ -7,8 +7,8 @@ import type { PolicyFile } from '../settings/policy-file.ts';
 import { policyInForce, type PolicyInForce } from './policy-in-force.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** `file`: what is written there cannot be used; `envoy`: it is not what Envoy enforces; `origins`: a part needs a restart */
-type TroubleKind = 'file' | 'envoy' | 'origins';
+/** `file`: what is written there cannot be used; `envoy`: it is not what Envoy enforces */
+type TroubleKind = 'file' | 'envoy';
 
 export interface LivePolicy {
   /** the rules in force */

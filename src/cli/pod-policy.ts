@@ -7,7 +7,7 @@ import { maxRenderedBytes } from '../settings/pod-layout.ts';
 import { readRegularFile } from '../read-regular-file.ts';
 import { enforcePolicy, type PolicyParts } from './enforce-policy.ts';
 
-export type PodPolicyParts = Omit<PolicyParts, 'deliver' | 'undelivered' | 'changed' | 'taken'> & {
+export type PodPolicyParts = Omit<PolicyParts, 'putOrigins' | 'deliver' | 'undelivered' | 'changed' | 'taken'> & {
   /** of the rendered files */
   readonly dir: string;
 };
@@ -15,6 +15,8 @@ export type PodPolicyParts = Omit<PolicyParts, 'deliver' | 'undelivered' | 'chan
 export function enforcePodPolicy(parts: PodPolicyParts): void {
   enforcePolicy({
     ...parts,
+    // the kubelet brings those too, and Envoy takes them by itself
+    putOrigins: () => Promise.resolve({ kind: 'taken' }),
     deliver: () => versionIn(join(parts.dir, policyFile)),
     undelivered: "Envoy's file of a changed policy cannot be read: the earlier policy decides",
     changed: () => undefined,

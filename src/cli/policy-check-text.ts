@@ -62,10 +62,6 @@ function remarkText(
   }
 }
 
-export function problemsOf(error: LeafgateError): readonly LeafgateError[] {
-  return error.problems.length > 0 ? error.problems : [error];
-}
-
 /** `3 rules for 12 hosts (2 intercept, 1 deny), default deny; dry run: 1 rule for 1 host (1 deny), default intercept` */
 export function summaryText({ policy, dryRun, origins }: PolicyFile): string {
   const parts = [

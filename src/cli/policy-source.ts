@@ -5,6 +5,7 @@ import type { PolicyFile } from '../settings/policy-file.ts';
 import { followPolicyFile } from './follow-policy-file.ts';
 import type { LivePolicy } from './live-policy.ts';
 import type { PolicyChoice } from './policy-choice.ts';
+import { problemsText } from './problems.ts';
 import { loadPolicyFile } from './read-policy-file.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -63,10 +64,4 @@ export function followPolicy({ loaded, live, apply, clock, log, metrics, closers
     },
   });
   closers.add('policy', () => follower.close());
-}
-
-/** One line for what is wrong with a file: the first problem, and how many more there are. */
-function problemsText(problems: readonly LeafgateError[]): string {
-  const [first, ...more] = problems;
-  return `${first?.message ?? 'unknown'}${more.length === 0 ? '' : ` (and ${more.length} more)`}`;
 }

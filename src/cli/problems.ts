@@ -15,8 +15,7 @@ export function createProblems(): Problems {
       try {
         return read();
       } catch (thrown) {
-        const error = LeafgateError.from(thrown);
-        problems.push(...(error.problems.length > 0 ? error.problems : [error]));
+        problems.push(...problemsOf(thrown));
         return undefined;
       }
     },
@@ -25,4 +24,16 @@ export function createProblems(): Problems {
       if (first !== undefined) throw LeafgateError.all([first, ...more]);
     },
   };
+}
+
+/** Every problem that something thrown tells of; what is not ours is one. */
+export function problemsOf(thrown: unknown): readonly LeafgateError[] {
+  const error = LeafgateError.from(thrown);
+  return error.problems.length > 0 ? error.problems : [error];
+}
+
+/** One line: the first problem, and how many more there are. */
+export function problemsText(problems: readonly LeafgateError[]): string {
+  const [first, ...more] = problems;
+  return `${first?.message ?? 'unknown'}${more.length === 0 ? '' : ` (and ${more.length} more)`}`;
 }

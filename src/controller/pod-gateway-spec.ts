@@ -10,7 +10,7 @@ import {
   selfCheckHost,
   type GatewaySpec,
   type ListenAddress,
-  type OriginCredential,
+  type ShownCredential,
   type ProxyFront,
 } from '../settings/gateway-spec.ts';
 import { parseListenAddress } from '../settings/parse-listen.ts';
@@ -71,7 +71,7 @@ function frontOf({ servingTls, clients, gateway }: EgressGateway['spec'], hasIpv
   };
 }
 
-function credentialsOf(choices: readonly ClientCertificateChoice[]): readonly OriginCredential[] {
+function credentialsOf(choices: readonly ClientCertificateChoice[]): readonly ShownCredential[] {
   return [...hostsBySecret(choices)].map(([secret, hosts]) => {
     const dir = originCertificateDir(secret);
     return {
@@ -80,6 +80,8 @@ function credentialsOf(choices: readonly ClientCertificateChoice[]): readonly Or
       certificateFile: join(dir, frontCertificateName),
       keyFile: join(dir, frontKeyName),
       caFile: undefined,
+      // Envoy follows the mounted files by itself
+      digest: '',
     };
   });
 }

@@ -41,7 +41,7 @@ export type GatewaySpec = {
   /** a listener for connections that the system redirects here; undefined: none */
   readonly transparent: TransparentListener | undefined;
   /** client certificates for chosen origins; all other origins see none */
-  readonly originCredentials: readonly OriginCredential[];
+  readonly originCredentials: readonly ShownCredential[];
 };
 
 export type ProxyFront = {
@@ -70,6 +70,9 @@ export type OriginCredential = {
   /** verifies these origins in place of the common roots; undefined: the common roots do */
   readonly caFile: string | undefined;
 };
+
+/** `digest` is of what the files say: others are another credential to Envoy, which reads them once */
+export type ShownCredential = OriginCredential & { readonly digest: string };
 
 export type GatewayLimits = {
   readonly maxConnections: number;

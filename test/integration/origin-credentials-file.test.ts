@@ -1,6 +1,6 @@
-// `origins` in the policy file of `leafgate up`: the certificate that an origin asks for, its files while the gateway runs, and
-// what a change of the list itself is told.
-import { writeFileSync } from 'node:fs';
+// `origins` in the policy file of `leafgate up`: the certificate that an origin asks for, its files and the list itself while
+// the gateway runs.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAskingOrigin, type AskingOrigin } from '../support/asking-origin.ts';
 import {
@@ -82,9 +82,18 @@ describeWithTools('origins of a policy file', ['envoy-1.40.0', 'curl'], ({ 'envo
     expect(await seen()).toBe('spiffe://gateway/second');
   });
 
-  test('of a changed list wait for a restart, which is said aloud and in readyz', async () => {
-    writePolicy('mtls.test', 'another.test');
-    await gateway.process.waitForOutput(/another list of `origins` needs a restart/);
+  test('of a changed list are in force at once, and whole with the rules or not at all', async () => {
+    write(shown('third'));
+    await waitFor('the new certificate', async () => (await seen()) === 'spiffe://gateway/third');
+    writePolicy('another.test');
+    // its CA is the entry's own: without one the origin is not trusted
+    await waitFor('the list without it', async () => (await seen()).includes('"cause":"not_trusted"'));
+    writePolicy('mtls.test');
+    await waitFor('the entry', async () => (await seen()) === 'spiffe://gateway/third');
+    const other = { name: 'other', hosts: ['mtls.test'], certificate: 'nowhere.crt', key: 'client.key' };
+    writeFileSync(temp.file('policy.json'), JSON.stringify({ default: 'deny', origins: [other] }));
+    await gateway.process.waitForOutput(/nowhere\.crt.*the certificates of changed `origins` cannot be used/);
+    expect(await seen()).toBe('spiffe://gateway/third');
     const socket = `${gateway.state}/gateway/health.sock`;
     const ask = async (): Promise<string> =>
       (
@@ -92,9 +101,13 @@ describeWithTools('origins of a policy file', ['envoy-1.40.0', 'curl'], ({ 'envo
           env: environment({ envoy, temp }),
         })
       ).stdout;
-    expect(await ask()).toContain('needs a restart');
+    expect(await ask()).toMatch(/the earlier policy decides, as a whole: .*nowhere\.crt/);
+    // the files may come after the list
+    writeFileSync(temp.file('nowhere.crt'), readFileSync(temp.file('client.crt')));
+    await waitFor('the deny of the same file', async () => (await seen()) === '');
+    expect(await ask()).not.toContain('cannot be used');
     writePolicy('mtls.test');
-    await waitFor('the earlier list', async () => !(await ask()).includes('needs a restart'));
+    await waitFor('the first list', async () => (await seen()) === 'spiffe://gateway/third');
   });
 
   test('that cannot be used keep a gateway from starting, with the reason', async () => {

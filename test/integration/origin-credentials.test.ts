@@ -2,10 +2,8 @@
 // happens when its files change.
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { reloadCertificates } from '../../src/envoy/reload-certificates.ts';
 import { parseHostPattern } from '../../src/names/host-pattern.ts';
-import type { OriginCredential } from '../../src/settings/gateway-spec.ts';
+import type { ShownCredential } from '../../src/settings/gateway-spec.ts';
 import { startAskingOrigin, type AskingOrigin } from '../support/asking-origin.ts';
 import { caPem, issueCredential, makeCurrentCa, type TestCredential } from '../support/credential-workshop.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
@@ -30,8 +28,8 @@ describeWithTools('a client certificate for chosen origins', ['envoy-1.40.0'], (
     writeFileSync(temp.file(`${name}.crt`), certificatePem);
     writeFileSync(temp.file(`${name}.key`), keyPem, { mode: 0o600 });
   };
-  const credential = (name: string, patterns: readonly string[], caFile?: string): OriginCredential => ({
-    ...{ name, certificateFile: temp.file(`${name}.crt`), keyFile: temp.file(`${name}.key`), caFile },
+  const credential = (name: string, patterns: readonly string[], caFile?: string): ShownCredential => ({
+    ...{ name, certificateFile: temp.file(`${name}.crt`), keyFile: temp.file(`${name}.key`), caFile, digest: '' },
     hosts: patterns.flatMap((text) => parseHostPattern(text) ?? []),
   });
 
@@ -124,22 +122,5 @@ describeWithTools('a client certificate for chosen origins', ['envoy-1.40.0'], (
     expect(await ask('mtls.test', origin)).toMatch(/^502 .*"cause":"not_trusted"/);
     origin.present('private.test', origin.certificateOf('other.test'));
     expect(await ask('private.test', origin)).toMatch(/^502 /);
-  });
-
-  test('is taken anew from its files when told to, and stays over a pair that does not match', async () => {
-    const [, origin] = origins;
-    if (origin === undefined) throw new Error('no origin');
-    const { admin } = gateway;
-    const reload = { admin, clock: systemClock, reloadDir: gateway.spec.paths.reloadDir };
-    const renewed = shown('renewed');
-    write('suffix', renewed);
-    const text = Buffer.from(renewed.certificatePem);
-    expect(await reloadCertificates(reload, { secret: 'origin_credential_suffix', text })).toBe(true);
-    origin.dropConnections();
-    expect(await ask('a.partners.test', origin)).toMatch(/sees spiffe:\/\/gateway\/renewed$/);
-    writeFileSync(temp.file('suffix.key'), shown('another').keyPem);
-    await reloadCertificates(reload, { secret: 'origin_credential_suffix', text });
-    origin.dropConnections();
-    expect(await ask('a.partners.test', origin)).toMatch(/sees spiffe:\/\/gateway\/renewed$/);
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { seconds, systemClock } from '../../src/clock.ts';
 import { policyDocument, policyFilterName } from '../../src/bootstrap/policy-filter.ts';
 import { policyFile, renderJson } from '../../src/bootstrap/rendered-files.ts';
-import { filterOutcome, readFilterState } from '../../src/envoy/followed-filters.ts';
+import { followedOutcome, readFollowedState } from '../../src/envoy/followed-files.ts';
 import { readRuleHits } from '../../src/envoy/rule-hits.ts';
 import type { Policy } from '../../src/policy/policy-types.ts';
 import { parseListenAddress } from '../../src/settings/parse-listen.ts';
@@ -15,6 +15,8 @@ import { startNxdomainServer, type NxdomainServer } from '../support/nxdomain-se
 import { plainGet } from '../support/raw-proxy-client.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { policy, rule } from '../unit/policy/policy-fixtures.ts';
+
+const followed = { kind: 'filter', name: policyFilterName } as const;
 
 describeWithTools('the policy in Envoy', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
   let folder: TempFolder;
@@ -45,13 +47,13 @@ describeWithTools('the policy in Envoy', ['envoy-1.40.0'], ({ 'envoy-1.40.0': en
     folder.remove();
   });
 
-  async function replaced(given: Policy, text?: string): ReturnType<typeof filterOutcome> {
+  async function replaced(given: Policy, text?: string): ReturnType<typeof followedOutcome> {
     const document = policyDocument(given);
     const { admin } = gateway;
-    const { refusals } = await readFilterState(admin, policyFilterName);
+    const { refusals } = await readFollowedState(admin, followed);
     replaceRenderedFile(spec, policyFile, text ?? renderJson(document));
-    const waited = { filter: policyFilterName, version: document.version_info, refusalsBefore: refusals };
-    return filterOutcome({ admin, clock: systemClock, deadline: seconds(10), ...waited });
+    const waited = { followed, version: document.version_info, refusalsBefore: refusals };
+    return followedOutcome({ admin, clock: systemClock, deadline: seconds(10), ...waited });
   }
 
   test('is counted rule by rule, and dry-run rules apart, which decide nothing', async () => {
@@ -65,7 +67,7 @@ describeWithTools('the policy in Envoy', ['envoy-1.40.0'], ({ 'envoy-1.40.0': en
   });
 
   test('is known by its version once Envoy holds it', async () => {
-    expect((await readFilterState(gateway.admin, policyFilterName)).version).toBe(
+    expect((await readFollowedState(gateway.admin, followed)).version).toBe(
       policyDocument(spec.policy, spec.dryRun).version_info,
     );
     expect(await replaced(policy('deny', rule('c.test', 'intercept')))).toBe('taken');

@@ -13,6 +13,8 @@ export type AskingOrigin = {
   /** another certificate for a host, from the next handshake on */
   present(host: string, certificate: TestCredential): void;
   certificateOf(host: string): TestCredential;
+  /** connections so far */
+  accepted(): number;
   dropConnections(): void;
   close(): Promise<void>;
 };
@@ -25,6 +27,7 @@ export async function startAskingOrigin(
 ): Promise<AskingOrigin> {
   const own = new Map(certificates);
   const open = new Set<Socket>();
+  let accepted = 0;
   const server: Http2SecureServer = createSecureServer({
     ...{ allowHTTP1: true, requestCert: true, rejectUnauthorized: false, ca: clientCaPem },
     ...{ minVersion: version, maxVersion: version },
@@ -34,7 +37,10 @@ export async function startAskingOrigin(
       else done(null, createSecureContext({ cert: presented.chainPem, key: presented.keyPem, ca: clientCaPem }));
     },
   });
-  server.on('connection', (socket: Socket) => open.add(socket));
+  server.on('connection', (socket: Socket) => {
+    accepted += 1;
+    open.add(socket);
+  });
   server.on('request', (request: Http2ServerRequest, response) => {
     const socket = (request.httpVersion === '2.0' ? request.stream.session?.socket : request.socket) as TLSSocket;
     const { subjectaltname: names } = socket.getPeerCertificate();
@@ -59,6 +65,7 @@ export async function startAskingOrigin(
       const { chainPem: certificatePem = '', keyPem = '' } = own.get(host) ?? {};
       return { certificatePem, keyPem };
     },
+    accepted: () => accepted,
     dropConnections,
     close: () => {
       dropConnections();

@@ -52,6 +52,7 @@ export function wholeSpec(folder?: string): GatewaySpec {
           certificateFile: at('partner.crt'),
           keyFile: at('partner.key'),
           caFile: at('partner-ca.pem'),
+          digest: 'c0ffee',
         },
         {
           name: 'other',
@@ -59,6 +60,7 @@ export function wholeSpec(folder?: string): GatewaySpec {
           certificateFile: at('other.crt'),
           keyFile: at('other.key'),
           caFile: undefined,
+          digest: '',
         },
       ],
     },

@@ -23,6 +23,8 @@ const rich = gatewaySpec({
   dnsServers: [parseListenAddress('192.0.2.53:53')],
 });
 
+const followedFiles = ['policy.json', 'resolve.json', 'origin-roots.json', 'clusters.json', 'origin-choice.json'];
+
 describe.each([
   ['the default', gatewaySpec()],
   ['a rich', rich],
@@ -33,8 +35,8 @@ describe.each([
     name.endsWith('.yaml') ? parse(text) : JSON.parse(text),
   );
 
-  it('consists of the bootstrap and the three files that Envoy follows', () => {
-    expect([...files.keys()]).toEqual(['bootstrap.yaml', 'policy.json', 'resolve.json', 'origin-roots.json']);
+  it('consists of the bootstrap and the five files that Envoy follows', () => {
+    expect([...files.keys()]).toEqual(['bootstrap.yaml', ...followedFiles]);
     expect(every[0]).toEqual(bootstrap);
   });
 
@@ -116,7 +118,7 @@ describe.each([
   it('follows its files by their folder: a file that is swapped is noticed', () => {
     const sources = valuesOf(bootstrap, 'path_config_source');
     expect(new Set(sources.map((source) => at(source, 'path')))).toEqual(
-      new Set(['policy.json', 'resolve.json', 'origin-roots.json'].map((name) => `${spec.paths.renderedDir}/${name}`)),
+      new Set(followedFiles.map((name) => `${spec.paths.renderedDir}/${name}`)),
     );
     for (const source of sources) expect(at(source, 'watched_directory', 'path')).toBe(spec.paths.renderedDir);
     expect(at(every[3], 'resources', 0, 'validation_context')).toEqual({
@@ -142,6 +144,7 @@ describe.each([
         'envoy.filters.http.rbac',
         'policy',
         'literal-guard',
+        ...(manager['stat_prefix'] === 'intercept' ? ['credential', 'credential-cluster', 'credential-name'] : []),
         'envoy.filters.http.dynamic_forward_proxy',
         'forward-proxy-own-ports',
         'envoy.filters.http.header_mutation',
@@ -195,7 +198,11 @@ describe.each([
 
   it('keeps no statistics by client-chosen name', () => {
     const patterns = at(bootstrap, 'stats_config', 'stats_matcher', 'exclusion_list', 'patterns');
-    expect(patterns).toEqual([{ prefix: 'sds.' }, { contains: '.on_demand_secret.ssl.certificate.' }]);
+    expect(patterns).toEqual([
+      { prefix: 'sds.' },
+      { contains: '.on_demand_secret.ssl.certificate.' },
+      { prefix: 'cluster.credential-' },
+    ]);
   });
 
   it('replaces a frozen SDS server', () => {

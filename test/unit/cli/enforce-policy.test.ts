@@ -5,6 +5,9 @@ import { createClosers, type Closers } from '../../../src/cli/closers.ts';
 import { enforceGatewayPolicy } from '../../../src/cli/gateway-policy.ts';
 import { makeGatewayFolder } from '../../../src/cli/gateway-folder.ts';
 import { createLivePolicy, type LivePolicy } from '../../../src/cli/live-policy.ts';
+import { cliErrors } from '../../../src/cli/cli-errors.ts';
+import type { LiveOrigins, OriginsEnd } from '../../../src/cli/live-origins.ts';
+import { LeafgateError } from '../../../src/errors.ts';
 import { loadPolicy } from '../../../src/cli/policy-source.ts';
 import type { AdminClient } from '../../../src/envoy/admin-client.ts';
 import { createLog } from '../../../src/observe/create-log.ts';
@@ -21,6 +24,10 @@ let closers: Closers;
 let live: LivePolicy;
 let lines: string;
 let reviews: number;
+let originsEnd: OriginsEnd;
+/** the names of each list that was put in force */
+let puts: (readonly string[])[];
+const origins = 'origins: [{name: a, hosts: [a.test], certificate: c, key: k}]';
 /** what this Envoy does with a file that it is given */
 let envoy: 'takes' | 'refuses' | 'is blind';
 let refusals: number;
@@ -55,6 +62,7 @@ beforeEach(async () => {
   clock = createFakeClock();
   closers = createClosers();
   [lines, reviews, refusals, held, envoy, looked] = ['', 0, 0, 'first', 'takes', ''];
+  [originsEnd, puts] = [{ kind: 'taken' }, []];
   writeFileSync(policyPath(), 'default: deny');
   const loaded = await loadPolicy({ kind: 'file', path: policyPath() });
   const spec = gatewaySpec({ policy: loaded.file.policy }, folder.path);
@@ -64,19 +72,12 @@ beforeEach(async () => {
   live = createLivePolicy(loaded, { metrics, clock });
   const log = createLog({ level: 'info', json: false, destination: { write: (text) => void (lines += text) } });
   const server = { reviewHeldNames: () => void (reviews += 1) };
-  const gatewayFolder = makeGatewayFolder(folder.file('gateway'));
-  await enforceGatewayPolicy({
-    loaded,
-    live,
-    spec,
-    folder: gatewayFolder,
-    admin,
-    server,
-    clock,
-    log,
-    metrics,
-    closers,
-  });
+  const put: LiveOrigins['put'] = (credentials) => {
+    puts.push(credentials.map(({ name }) => name));
+    return Promise.resolve(originsEnd);
+  };
+  const told = { folder: makeGatewayFolder(folder.file('gateway')), admin, server, origins: { put } };
+  await enforceGatewayPolicy({ loaded, live, spec, ...told, clock, log, metrics, closers });
 });
 afterEach(async () => {
   await closers.closeAll(() => undefined);
@@ -158,20 +159,24 @@ test('what the gateway itself needs is minted whatever a policy says', () => {
   ]);
 });
 
-test('changed origins wait for a restart, and it is said', async () => {
-  const origins = 'origins: [{name: a, hosts: [a.test], certificate: c, key: k}]';
-  writeFileSync(policyPath(), `default: deny\n${origins}`);
-  await passUntil('the word', () => /another list of `origins` needs a restart/.test(lines));
-  expect(live.reasons()).toEqual([expect.stringMatching(/needs a restart/)]);
-});
-
-test('origins that are as they were again need no restart, and nothing is said a second time', async () => {
-  const origins = 'origins: [{name: a, hosts: [a.test], certificate: c, key: k}]';
-  writeFileSync(policyPath(), `default: deny\n${origins}`);
+test('origins are put in force before the rules, and rules that came with unusable ones wait for them', async () => {
+  const problems = ['cert', 'key'].map((path) =>
+    cliErrors.error('certificate-file-unreadable', { source: path, detail: 'gone' }),
+  );
+  originsEnd = { kind: 'unusable', error: LeafgateError.all(problems as [LeafgateError, LeafgateError]) };
+  writeFileSync(policyPath(), `default: intercept\n${origins}`);
   await passUntil('the word', () => live.reasons().length > 0);
-  writeFileSync(policyPath(), 'default: deny');
-  await passUntil('the earlier list', () => live.reasons().length === 0);
-  expect(lines.match(/needs a restart/g)).toHaveLength(1);
+  expect(live.reasons()).toEqual([
+    expect.stringMatching(/^the certificates of changed `origins` .*cert.*\(and 1 more\)$/),
+  ]);
+  expect([mayMint('a.test'), live.inForce().default, existsSync(rendered())]).toEqual([false, 'deny', true]);
+  expect(readFileSync(rendered(), 'utf8')).toBe('');
+  await passUntil('another try', () => puts.length > 3);
+  expect(lines.match(/the certificates of changed/g)).toHaveLength(2);
+  originsEnd = { kind: 'taken' };
+  await passUntil('the policy', () => lines.includes('policy in force'));
+  expect([live.reasons(), live.inForce().default]).toEqual([[], 'intercept']);
+  expect(puts.at(-1)).toEqual(['a']);
 });
 
 test('rules for actors are worth a warning where nobody’s certificate is asked for', async () => {

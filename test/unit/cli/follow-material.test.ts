@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { CheckedFiles } from '../../../src/cli/checked-files.ts';
+import { cliErrors } from '../../../src/cli/cli-errors.ts';
 import { createClosers } from '../../../src/cli/closers.ts';
 import { followMaterial, type FollowedMaterial } from '../../../src/cli/follow-material.ts';
 import type { CheckedMaterial, MaterialItem } from '../../../src/cli/gateway-material.ts';
@@ -17,7 +18,10 @@ let clock: FakeClock;
 let lines: string;
 let held: string;
 let change: (text: string) => void;
+let spoil: (detail: string) => void;
 let followed: FollowedMaterial;
+let files: CheckedFiles<CheckedMaterial>;
+let closed: number;
 
 const admin: AdminClient = {
   get: () => Promise.resolve({ status: 200, body: `{"trusted_ca": {"inline_bytes": "${btoa(held)}"}}` }),
@@ -40,17 +44,21 @@ beforeEach(() => {
   folder = createTempFolder();
   clock = createFakeClock();
   [lines, held] = ['', 'old'];
-  const files: CheckedFiles<CheckedMaterial> = {
+  closed = 0;
+  files = {
     current: () => materialOf('old'),
-    follow: ({ taken }) => (change = (text) => taken(materialOf(text))),
-    close: () => undefined,
+    follow: ({ taken, refused }) => {
+      change = (text) => taken(materialOf(text));
+      spoil = (detail) => refused(cliErrors.error('certificate-file-unreadable', { source: 'a', detail }), false);
+    },
+    close: () => void (closed += 1),
   };
   followed = followMaterial({
     material: [{ item, files }],
     ...{ admin, clock, closers: createClosers(), reloadDir: folder.path },
     metrics: createMetrics({ withProcessMetrics: false }),
     log: createLog({ level: 'info', json: false, destination: { write: (text) => void (lines += text) } }),
-    publishOriginRoots: () => Promise.resolve(),
+    publish: { 'origin-ca': () => Promise.resolve(true), 'origin-credential': () => Promise.resolve(true) },
   });
 });
 afterEach(() => folder.remove());
@@ -84,4 +92,41 @@ test('what cannot be handed to Envoy at all is a reason too', async () => {
   change('new');
   await passUntil('the reason', () => followed.troubles().length > 0);
   expect(followed.troubles()).toEqual([expect.stringMatching(/could not be handed to Envoy: /)]);
+});
+
+test('what a busy Envoy did not take is handed to it again, and told once', async () => {
+  change('new');
+  await passUntil('the reason', () => followed.troubles().length > 0);
+  for (let second = 0; second < 30; second += 1) {
+    clock.advance(1000);
+    await new Promise((done) => setImmediate(done));
+  }
+  expect(lines.match(/Envoy does not take certificates/g)).toHaveLength(1);
+  held = 'new';
+  await passUntil('the word', () => lines.includes('certificates taken'));
+  expect(followed.troubles()).toEqual([]);
+});
+
+test('bad files that come meanwhile are not handed over, and theirs is the word', async () => {
+  change('new');
+  await passUntil('the reason', () => followed.troubles().length > 0);
+  spoil('torn');
+  expect(followed.troubles()).toEqual([expect.stringMatching(/^the last good certificate serves: .*torn/)]);
+  held = 'new';
+  for (let second = 0; second < 30; second += 1) {
+    clock.advance(1000);
+    await new Promise((done) => setImmediate(done));
+  }
+  expect(lines).not.toContain('certificates taken');
+});
+
+test('what is dropped is looked at no more and is no trouble; what is added is followed', async () => {
+  change('new');
+  await passUntil('the reason', () => followed.troubles().length > 0);
+  followed.drop([{ item, files }]);
+  expect([followed.troubles(), closed]).toEqual([[], 1]);
+  followed.add([{ item, files }]);
+  held = 'newer';
+  change('newer');
+  await passUntil('the word', () => lines.includes('certificates taken'));
 });

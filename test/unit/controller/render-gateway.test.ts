@@ -54,7 +54,7 @@ describe('what is rendered', () => {
       'credential-partner.json',
       'credential-other.json',
     ]);
-    expect(data['bootstrap.yaml']).toMatch(/more\.example/);
+    expect(data['origin-choice.json']).toMatch(/more\.example/);
   });
 
   test('lets the machine of the proxy itself in, besides those that the spec names', () => {
