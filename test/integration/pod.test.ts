@@ -1,6 +1,6 @@
 // A gateway's pod from the rendered files: a real Envoy and `leafgate sds --gateway` on one pool, at the real places, with
 // volumes that change as a kubelet changes them. What is live is live without a restart, and what is bad leaves what was good.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { epoch, hours } from '../../src/clock.ts';
@@ -8,11 +8,12 @@ import { renderGateway } from '../../src/controller/render-gateway.ts';
 import { createPool } from '../../src/pool/create-pool.ts';
 import { parsePool } from '../../src/pool/parse-pool.ts';
 import type { EgressGateway } from '../../src/settings/egress-gateway-types.ts';
-import { parseCidrSetting, parseResolveOverride } from '../../src/settings/parse-targets.ts';
+import { parseCidrSetting, parseHostPatternSetting, parseResolveOverride } from '../../src/settings/parse-targets.ts';
 import type { MadeCa } from '../support/ca-workshop.ts';
 import { caPem, issueCredential, makeCurrentCa } from '../support/credential-workshop.ts';
 import { describeWithMachine } from '../support/describe-with-tools.ts';
 import { policyOf, wholeEgressGateway } from '../support/egress-gateway.ts';
+import type { MountedVolume } from '../support/mounted-volume.ts';
 import {
   envoyCommand,
   healthPort,
@@ -33,8 +34,11 @@ import { waitFor } from '../support/wait-for.ts';
 
 const actor = 'spiffe://cluster.local/ns/agents/sa/builder';
 const names = ['api.example.com', 'later.example.com', 'actors.example.com', 'rooted.example.com'];
+const partnerName = 'mtls.example.com';
+const partnerHost = parseHostPatternSetting(partnerName, 'hosts');
 const firstPolicy = `default: deny
 rules:
+  - { name: partner, hosts: [${partnerName}], verdict: intercept }
   - { name: apis, hosts: [api.example.com, rooted.example.com], verdict: intercept }
   - { name: back, hosts: [back.example.com, 10.77.0.0/24], verdict: intercept }
   - { name: builders, hosts: [actors.example.com], actors: ["${actor}"], verdict: intercept }
@@ -51,15 +55,20 @@ describeWithMachine("the pod of a gateway's Deployment", needs, ({ 'envoy-1.40.0
   let sidecar: StartedProcess;
   let proxy: StartedProcess;
   let originCa: string;
+  let partner: MountedVolume;
   const roots = { origins: '', clients: caPem(clientsCa) };
 
   const gatewayWith = (policyText: string): EgressGateway =>
     wholeEgressGateway({
-      spec: { ...policyOf(policyText), origins: { caBundle: undefined, clientCertificates: [] } },
+      spec: {
+        ...policyOf(policyText),
+        origins: { caBundle: undefined, clientCertificates: [{ hosts: [partnerHost], secretName: 'partner' }] },
+      },
       gateway: {
         allowDestinations: [parseCidrSetting('10.0.0.0/8', 'destinations.allow')],
         resolve: [
           ...names.map((name) => parseResolveOverride(`${name}:443:${originAddress}`)),
+          parseResolveOverride(`${partnerName}:8443:${originAddress}`),
           parseResolveOverride(`back.example.com:3128:${serviceAddress}`),
         ],
       },
@@ -71,6 +80,11 @@ describeWithMachine("the pod of a gateway's Deployment", needs, ({ 'envoy-1.40.0
   const showServing = (...dnsNames: readonly string[]): void => {
     const { certificatePem, keyPem } = issueCredential(servingCa, { dnsNames, purposes: ['server'] });
     world.serving.update({ 'tls.crt': certificatePem, 'tls.key': keyPem });
+  };
+  const showToPartner = (): string => {
+    const { certificatePem, keyPem } = issueCredential(clientsCa, { purposes: ['client'] });
+    partner.update({ 'tls.crt': certificatePem, 'tls.key': keyPem });
+    return new X509Certificate(certificatePem).serialNumber;
   };
   const fetchThrough = (proxyArgs: readonly string[], host = 'api.example.com'): Promise<CommandResult> =>
     world.run([
@@ -104,9 +118,11 @@ describeWithMachine("the pod of a gateway's Deployment", needs, ({ 'envoy-1.40.0
     writeFileSync(temp.file('anchors.pem'), anchorPem(parsePool(pool, terms)));
     writeFileSync(temp.file('serving-ca.pem'), caPem(servingCa));
     writeFileSync(temp.file('other-ca.pem'), caPem(clientsCa));
-    originCa = caPem(await startOrigin(world, temp, names));
+    originCa = caPem(await startOrigin(world, temp, [...names, partnerName]));
     roots.origins = originCa;
     showServing(serviceName);
+    partner = world.originCertificate('partner');
+    showToPartner();
     bring(firstPolicy);
     sidecar = world.start(sidecarCommand());
     await waitFor('the sidecar to be live', async () => (await health('/livez')) === 'live\n', 20_000);
@@ -200,6 +216,16 @@ describeWithMachine("the pod of a gateway's Deployment", needs, ({ 'envoy-1.40.0
     roots.origins = originCa;
     bring(firstPolicy);
     await until('the root again', async () => / 200 200$/.test((await asked()).stdout));
+  });
+
+  test('shows an origin the certificate that is mounted for it, as it is now', async () => {
+    const shown = async (serial: string): Promise<boolean> =>
+      (await fetchThrough(clear, `${partnerName}:8443`)).stdout.startsWith(`shown ${serial} 200`);
+    const first = showToPartner();
+    await until('the first certificate', () => shown(first));
+    const second = showToPartner();
+    await until('the second certificate', () => shown(second));
+    expect(await health('/readyz')).toBe('ready\n');
   });
 
   test('goes on when the sidecar comes back: names are held, the self-check passes with its new CA', async () => {

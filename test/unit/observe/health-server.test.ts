@@ -54,6 +54,20 @@ describe('the health server', () => {
     return { host: '127.0.0.1', port: Number(address.split(':')[1]) };
   };
 
+  test('answers /drained when what it waits for is over, where there is such a thing', async () => {
+    const over = Promise.withResolvers<Health>();
+    const metrics = createMetrics({ withProcessMetrics: false });
+    const parts = { metrics, live: () => live, ready: () => ready, drained: () => over.promise };
+    server = await startHealthServer({ listen: { kind: 'tcp', address: '127.0.0.1', port: 0 }, ...parts });
+    const target = { host: '127.0.0.1', port: Number(server.address.split(':')[1]) };
+    const asked = ask(target, '/drained');
+    expect(await ask(target, '/readyz')).toMatchObject({ status: 200 });
+    over.resolve({ isOk: true, reasons: [] });
+    expect(await asked).toMatchObject({ status: 200, body: 'drained\n' });
+    await server.close();
+    expect(await ask(await onPort(), '/drained')).toMatchObject({ status: 404 });
+  });
+
   test('gives programs one JSON value where it has one', async () => {
     const metrics = createMetrics({ withProcessMetrics: false });
     const parts = { metrics, live: () => live, ready: () => ready, status: () => ({ state: 'ready' }) };
