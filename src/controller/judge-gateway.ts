@@ -34,8 +34,6 @@ export type GatewayFacts = {
 
 export type GatewayView = {
   readonly pool: PoolJudgement;
-  /** the pool Secret is known not to be there */
-  readonly isPoolGone: boolean;
   /** of the dependencies; neither of what is published nor the summary */
   readonly judgements: Judgements;
   /** undefined without a serving certificate in the spec */
@@ -49,13 +47,7 @@ export function judgeGateway(facts: GatewayFacts): GatewayView {
   const { gateway, dependencies, look, now } = facts;
   const { spec, namespace, name } = gateway;
   const secret = (place: ObjectPlace): Observed<SecretContent> => observedSecret(look(place), place);
-  const observedPool = secret(dependencies.pool);
-  const pool = judgePool(observedPool, {
-    secret: nameOf(dependencies.pool),
-    now,
-    allowEd25519: spec.sds.allowEd25519,
-    shortestLeafMs: millis(quantitySettings.leafTtl.least),
-  });
+  const pool = judgePoolAt(dependencies.pool, { look, now, allowEd25519: spec.sds.allowEd25519 });
   const { serving, channel } = dependencies;
   const dnsNames = requiredDnsNames(name, namespace, facts.clusterDomain);
   const origin = caBundle('OriginCABundleResolved', spec.origins.caBundle, facts);
@@ -66,7 +58,6 @@ export function judgeGateway(facts: GatewayFacts): GatewayView {
   }));
   return {
     pool,
-    isPoolGone: observedPool.kind === 'absent',
     judgements: {
       CAPoolReady: pool.judgement,
       TLSConfigured: judgeSdsTls(spec.sds, channel && { secret: nameOf(channel), observed: secret(channel), now }),
@@ -84,6 +75,13 @@ export function judgeGateway(facts: GatewayFacts): GatewayView {
     clientRootsPem: client === undefined || client.certificates.length === 0 ? undefined : pem(client.certificates),
     goodOriginSecrets: goodSecrets(certificates, now),
   };
+}
+
+type PoolFacts = Pick<GatewayFacts, 'look' | 'now'> & { readonly allowEd25519: boolean };
+
+export function judgePoolAt(place: ObjectPlace, { look, now, allowEd25519 }: PoolFacts): PoolJudgement {
+  const shortestLeafMs = millis(quantitySettings.leafTtl.least);
+  return judgePool(observedSecret(look(place), place), { secret: nameOf(place), now, allowEd25519, shortestLeafMs });
 }
 
 function nameOf({ namespace = '', name }: ObjectPlace): ObjectName {

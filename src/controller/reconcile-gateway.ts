@@ -1,28 +1,25 @@
 // One round over one gateway: look at what it depends on, judge it, make the bundle, the files and the status what they
 // shall be. It starts from what stands in the cluster and keeps nothing of earlier rounds, so that it may run at any time.
-import { millis, type Clock, type DurationMs, type EpochMs } from '../clock.ts';
+import { millis, type Clock, type DurationMs } from '../clock.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
-import type { KubeClient, KubeObject, KubeResource, ObjectPlace } from '../kube/kube-types.ts';
+import type { KubeClient, KubeObject, ObjectPlace } from '../kube/kube-types.ts';
 import type { Log } from '../observe/log.ts';
-import { parseEgressGateway, type EgressGatewayReading } from '../settings/egress-gateway.ts';
+import { parseEgressGateway } from '../settings/egress-gateway.ts';
 import type { EgressGateway, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import type { BundleVersionWatch } from './bundle-version-watch.ts';
-import { buildBundle, type BundleGateway } from './build-bundle.ts';
 import type { KnownGateways } from './bundle-claim.ts';
 import type { ClusterWrites } from './cluster-writes.ts';
 import type { Judgements } from './controller-types.ts';
-import { bundleIntent } from './decide-bundle.ts';
 import type { FollowedObjects, Look } from './followed-objects.ts';
 import { dependenciesOf, placesOf } from './gateway-dependencies.ts';
 import { gatewayKey, type GatewayIndex } from './gateway-index.ts';
-import { judgeGateway, type GatewayView } from './judge-gateway.ts';
-import { judgePublication, type Publication } from './judge-publication.ts';
+import { judgeGateway } from './judge-gateway.ts';
+import type { Publication } from './judge-publication.ts';
 import { gatingConditions, judgeReady, type Obstacles } from './judge-ready.ts';
-import { problemsOf, sayProblems } from './judge.ts';
+import { keepTrust } from './keep-trust.ts';
 import { letGoOfGateway } from './let-go-of-gateway.ts';
-import { publishBundle, type Published } from './publish-bundle.ts';
-import { unavailableDetail } from './read-observed.ts';
+import { publishTrust } from './publish-trust.ts';
 import { reportStatus } from './report-status.ts';
 import { isSignerAllowed, type SignerBound } from './signer-bounds.ts';
 import type { WorkOutcome } from './work-queue.ts';
@@ -62,7 +59,7 @@ export async function reconcileGateway(key: string, parts: ReconcileParts): Prom
     const trustBundle = reading.kind === 'read' ? reading.gateway.spec.trustBundle : reading.trustBundle;
     return letGoOfGateway({ key, object, identity, trustBundle }, { ...parts, known: knownGateways(parts) });
   }
-  if (reading.kind === 'refused') return sayRefused(key, reading, parts);
+  if (reading.kind === 'refused') return keepTrust({ key, object, reading }, withKnown(parts));
   return lookAfter(key, { object, gateway: reading.gateway }, parts);
 }
 
@@ -81,9 +78,10 @@ async function lookAfter(key: string, { object, gateway }: Subject, parts: Recon
   const isAllowed = isSignerAllowed(parts.signers, gateway.namespace, gateway.spec.trustBundle.signerName);
   await writes.setFinalizer(object, isAllowed && gateway.spec.trustBundle.deletionPolicy === 'Delete');
   const view = judgeGateway({ gateway, dependencies, look, now, ...parts });
-  const published = await publish({ gateway, view, resource, look, isAllowed, now }, parts);
+  const owner = { ...gateway, trustBundle: gateway.spec.trustBundle };
+  const published = await publishTrust({ owner, ...view, resource, look, isAllowed, now }, withKnown(parts));
   const { publication } = published;
-  const judgements = { ...view.judgements, TrustBundlePublished: judgePublished(publication, gateway, view) };
+  const judgements = { ...view.judgements, TrustBundlePublished: published.judgement };
   const files = isAllowed
     ? await writeFiles(
         {
@@ -109,52 +107,6 @@ async function lookAfter(key: string, { object, gateway }: Subject, parts: Recon
   return outcomeOf(publication, files, parts);
 }
 
-type Publishing = {
-  readonly gateway: EgressGateway;
-  readonly view: GatewayView;
-  readonly resource: KubeResource | undefined;
-  readonly look: (place: ObjectPlace) => Look;
-  readonly isAllowed: boolean;
-  readonly now: EpochMs;
-};
-
-async function publish(work: Publishing, parts: ReconcileParts): Promise<Published> {
-  const { gateway, view, resource, look, isAllowed, now } = work;
-  if (!isAllowed) return { publication: { kind: 'signer-not-allowed' }, bundle: undefined };
-  if (resource === undefined) return { publication: { kind: 'not-served' }, bundle: undefined };
-  const owner: BundleGateway = { ...gateway, trustBundle: gateway.spec.trustBundle };
-  const place = { resource, name: owner.trustBundle.objectName };
-  const known = look(place);
-  if (known.kind === 'unavailable') {
-    // the version may have gone with an upgrade of the API server
-    if (known.failure.kind === 'not-found') parts.bundles.askSoon();
-    const failure = { ...known.failure, message: unavailableDetail(known.failure, place) };
-    return { publication: { kind: 'failed', failure }, bundle: undefined };
-  }
-  const { anchors, activeId } = view.pool;
-  const version = versionOf(resource);
-  return publishBundle(
-    {
-      ...{ gateway: owner, resource },
-      known: known.kind === 'found' ? known.object : undefined,
-      intent: (existing) =>
-        bundleIntent(owner, view.pool, () =>
-          buildBundle({ gateway: owner, anchors, activeId, version, existing, now }),
-        ),
-    },
-    { ...parts, gateways: knownGateways(parts), now },
-  );
-}
-
-function versionOf({ version }: KubeResource): 'v1' | 'v1beta1' | 'v1alpha1' {
-  return version === 'v1beta1' || version === 'v1alpha1' ? version : 'v1';
-}
-
-function judgePublished(publication: Publication, { namespace, spec }: EgressGateway, { pool }: GatewayView) {
-  const { objectName, signerName } = spec.trustBundle;
-  return judgePublication(publication, { objectName, signerName, namespace, pool });
-}
-
 function outOfBounds({ TrustBundlePublished }: Judgements): FilesOutcome {
   const obstacles: Obstacles = { SignerNotAllowed: TrustBundlePublished?.message ?? '' };
   return { obstacles, isToRetry: false, isDeploymentMissing: false };
@@ -172,25 +124,8 @@ function outcomeOf(publication: Publication, files: FilesOutcome, parts: Reconci
   return { kind: 'done', againAfterMs: millis(Math.min(...waits)) };
 }
 
-/** A spec that cannot be read is said; what was published and rendered by the last good one stays. */
-async function sayRefused(
-  key: string,
-  reading: Extract<EgressGatewayReading, { kind: 'refused' }>,
-  parts: ReconcileParts,
-): Promise<WorkOutcome> {
-  const { trustBundle, problems } = reading;
-  const resource = parts.bundles.current();
-  const place = trustBundle && resource && { resource, name: trustBundle.objectName };
-  parts.followed.hold(key, place === undefined ? [] : [place]);
-  const look = place && parts.followed.look(place);
-  const judgements = { Ready: judgeReady({}, { InvalidSpec: sayProblems(problems.flatMap(problemsOf)) }) };
-  const bundle = look?.kind === 'found' ? look.object : undefined;
-  const status = await reportStatus(
-    { gateway: reading, judgements, bundle, activeId: undefined, servingTls: undefined },
-    { ...parts, now: parts.clock.now() },
-  );
-  parts.seen(key, status);
-  return { kind: 'done', againAfterMs: parts.resyncMs };
+function withKnown(parts: ReconcileParts): Omit<ReconcileParts, 'gateways'> & { readonly gateways: KnownGateways } {
+  return { ...parts, gateways: knownGateways(parts) };
 }
 
 function knownGateways({ gateways }: ReconcileParts): KnownGateways {
