@@ -1,10 +1,12 @@
 // `npm run bench [-- --quick] [--rounds N] [--contenders a,b] [--sections sds,memory,handshakes,leaf,gateway,
-// rules]`: figures of leafgate's SDS server beside plain Go's and of its gateway beside other intercepting proxies, interleaved,
-// as ratios inside each round. Prints markdown tables; exits 0 whatever they say, since a shared machine is no judge.
+// rules,controller]`: figures of leafgate's SDS server beside plain Go's, of its gateway beside other intercepting proxies, and
+// of its controller beside the least that does the same, interleaved, as ratios inside each round. Prints markdown tables;
+// exits 0 whatever they say, since a shared machine is no judge.
 import { parseArgs } from 'node:util';
 import { createTempFolder } from '../support/temp-folder.ts';
 import { buildProduct, contenderNames, createBenchAuthority } from './contenders.ts';
 import type { ContenderName } from './contenders.ts';
+import { benchController } from './bench-controller.ts';
 import { benchHandshakes } from './bench-handshakes.ts';
 import { benchGateway } from './bench-gateway.ts';
 import { benchLeaf } from './bench-leaf.ts';
@@ -17,11 +19,16 @@ import { renderTable, verdictOf } from './render-table.ts';
 
 const sections = { sds: benchSds, memory: benchMemory, handshakes: benchHandshakes } as const;
 /** sections with a table or a sentence of their own */
-const tables = { leaf: () => Promise.resolve(benchLeaf()), gateway: benchGateway, rules: benchRules } as const;
+const tables = {
+  leaf: () => Promise.resolve(benchLeaf()),
+  gateway: benchGateway,
+  rules: benchRules,
+  controller: benchController,
+} as const;
 type SectionName = keyof typeof sections;
 type TableName = keyof typeof tables;
 
-const tableNames: readonly TableName[] = ['leaf', 'gateway', 'rules'];
+const tableNames: readonly TableName[] = ['leaf', 'gateway', 'rules', 'controller'];
 const sectionNames: readonly (SectionName | TableName)[] = ['sds', 'memory', 'handshakes', ...tableNames];
 
 function isOfSds(name: SectionName | TableName): name is SectionName {

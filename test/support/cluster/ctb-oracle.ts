@@ -94,6 +94,7 @@ export type KubeletVolumeRequest = {
 };
 
 export type KubeletVolume = {
+  readonly pid: number;
   /** what it wrote or could not write, newest last; one entry a change */
   seen(): readonly OracleProjection[];
   stop(): Promise<void>;
@@ -111,6 +112,7 @@ export function startKubeletVolume(plane: ControlPlane, request: KubeletVolumeRe
     env: scrubbedEnvironment(plane.dir),
   });
   return {
+    pid: child.pid,
     seen: () =>
       child
         .stdout()
