@@ -11,6 +11,8 @@ export type ObjectStore = {
   put(object: KubeObject): void;
   /** as another deletes it */
   clear(): void;
+  /** every call waits until the returned function is called */
+  hold(): () => void;
   /** every call fails so until undefined is set */
   failWith(kind: KubeFailureKind | undefined): void;
   readonly writes: readonly KubeObject[];
@@ -20,6 +22,7 @@ export function createObjectStore(): ObjectStore {
   let stored: KubeObject | undefined;
   let version = 0;
   let failing: KubeFailureKind | undefined;
+  let held: Promise<void> = Promise.resolve();
   const writes: KubeObject[] = [];
   const fail = (kind: KubeFailureKind): never => {
     throw kubeError('call', ownFailure(kind, `it is ${kind}`));
@@ -29,13 +32,19 @@ export function createObjectStore(): ObjectStore {
     stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
     return stored;
   };
-  const open = (): void => {
+  const open = async (): Promise<void> => {
+    await held;
     if (failing !== undefined) fail(failing);
   };
   return {
     writes,
     object: () => stored,
     put: (object) => void store(object),
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
     clear: () => {
       stored = undefined;
     },
@@ -44,17 +53,17 @@ export function createObjectStore(): ObjectStore {
     },
     client: {
       get: async () => {
-        open();
+        await open();
         return stored;
       },
       create: async (_, body) => {
-        open();
+        await open();
         if (stored !== undefined) return fail('already-exists');
         writes.push(body);
         return store(body);
       },
       replace: async (_, body) => {
-        open();
+        await open();
         if (stored?.metadata.resourceVersion !== body.metadata.resourceVersion) return fail('conflict');
         writes.push(body);
         return store(body);

@@ -14,6 +14,8 @@ let recorder: EventRecorder;
 let created: KubeObject[];
 let patched: object[];
 let failing: boolean;
+/** what a create waits for */
+let held: Promise<void>;
 let log: ReturnType<typeof createListeningLog>;
 
 beforeEach(() => {
@@ -21,6 +23,7 @@ beforeEach(() => {
   created = [];
   patched = [];
   failing = false;
+  held = Promise.resolve();
   log = createListeningLog();
   const refuse = (): void => {
     if (failing) throw kubeError('create events', ownFailure('forbidden', 'no rule for events'));
@@ -33,13 +36,14 @@ beforeEach(() => {
     instance: 'pod-1',
     client: {
       create: async (_, body) => {
+        await held;
         refuse();
         created.push(body);
         return body;
       },
       mergePatch: async (place, patch) => {
-        refuse();
         patched.push({ name: place.name, ...patch });
+        refuse();
         return created[0]!;
       },
     },
@@ -100,6 +104,26 @@ describe('an Event', () => {
     await settled();
     expect(patched).toHaveLength(2);
     expect(patched[1]).toMatchObject({ name: created[0]?.metadata.name, series: { count: 5 } });
+  });
+
+  it('is counted only when it is there', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    recorder.record(about());
+    recorder.record(about());
+    await settled();
+    expect(patched).toHaveLength(0);
+    resolve();
+    await settled();
+    expect([created.length, patched.length]).toEqual([1, 1]);
+  });
+
+  it('that could not be made is not counted', async () => {
+    failing = true;
+    recorder.record(about());
+    recorder.record(about());
+    await settled();
+    expect([created.length, patched.length, log.lines.length]).toEqual([0, 0, 1]);
   });
 
   it('is a new one after ten minutes without it', async () => {

@@ -208,6 +208,22 @@ describe('an election', () => {
     expect(election.isHealthy()).toBe(true);
   });
 
+  it('does not start beside the work that it is stopping when a renewal succeeds too late', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const election = await elect('a', () => promise);
+    await pass(7500);
+    const answer = store.hold();
+    // the last renewal that counts was at 6 s
+    await pass(9000);
+    expect(told).toEqual(['a starts', 'a stops']);
+    answer();
+    await settled();
+    expect(election.isLeader()).toBe(false);
+    resolve();
+    await settled();
+    expect(told).toEqual(['a starts', 'a stops', 'a starts']);
+  });
+
   it('ends also when the Lease cannot be given back', async () => {
     const election = await elect('a');
     store.failWith('unavailable');

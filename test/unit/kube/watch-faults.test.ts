@@ -177,6 +177,13 @@ describe('a watch', () => {
     ]);
   });
 
+  it('fails, and has not just ended, when the stream breaks off within an event', async () => {
+    await follow((response) => stream(response).end('{"type":"ADDED","obj'));
+    const terms = { resourceVersion: '1', timeoutSeconds: 300, silenceMs: seconds(180), onEvent: () => undefined };
+    const watch = world.client.watch({ resource: secrets }, { ...terms, signal: new AbortController().signal });
+    await expect(watch).rejects.toMatchObject({ code: 'kube-unavailable' });
+  });
+
   it('takes an object near the limit of the API whole, in pieces as they come', async () => {
     const object = secretAt('11', { data: { pool: 'A'.repeat(1_400_000) } });
     await follow((response) => void stream(response).write(event('ADDED', object)));
