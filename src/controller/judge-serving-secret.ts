@@ -59,9 +59,16 @@ function judgeContent(content: SecretContent, { requiredDnsNames, now }: Serving
   ];
   const gravest = order.find((reason) => found.some((fault) => fault.reason === reason));
   if (gravest === undefined)
-    return verdict('TLSSecretReady', `${secretText(content)} is good for ${requiredDnsNames.join(', ')}`);
+    return verdict(
+      'TLSSecretReady',
+      `${secretText(content)} is good for ${requiredDnsNames.join(', ')}${untilText(first)}`,
+    );
   const sorted = found.toSorted((one, other) => order.indexOf(one.reason) - order.indexOf(other.reason));
   return verdict(gravest, sorted.map(({ message }) => message).join('; '));
+}
+
+function untilText(first: Certificate | undefined): string {
+  return first === undefined ? '' : `, until ${new Date(first.notAfter).toISOString()}`;
 }
 
 /** Exact text among the DNS names: a wildcard, the common name or an address does not count (sei-k8s-controller). */

@@ -35,7 +35,12 @@ test('the required names are those of the Service, with and without the domain o
 
 describe('the cases of sei-k8s-controller', () => {
   test.each<[string, Observed<SecretContent>, string, RegExp]>([
-    ['Ready', secretOf(good), 'TLSSecretReady', /Secret egress\/serving is good for gateway\.egress\.svc, /],
+    [
+      'Ready',
+      secretOf(good),
+      'TLSSecretReady',
+      /Secret egress\/serving is good for gateway\.egress\.svc, .*, until 20\d\d-/,
+    ],
     ['NotFound', absent, 'TLSSecretNotFound', /does not exist: create it for gateway\.egress\.svc/],
     ['WrongType', secretOf(good, 'Opaque'), 'TLSSecretMalformed', /has the type Opaque/],
     ['EmptyCert', secretOf({ ...good, certificatePem: '' }), 'TLSSecretMalformed', /tls\.crt of .* is empty/],
