@@ -57,11 +57,13 @@ export class LeafgateError extends Error {
     return coreErrors.error(code, { detail: internalDetail(thrown) }, thrown);
   }
 
-  /** One error that carries all problems found at once; a single problem is returned as it is. */
+  /** One error that carries all problems found at once, with the exit code that they share; a single one is returned as it is. */
   static all(problems: readonly [LeafgateError, ...LeafgateError[]]): LeafgateError {
     const [first] = problems;
     if (problems.length === 1) return first;
-    return new LeafgateError('several-problems', coreErrors.specs['several-problems'], {
+    const spec = coreErrors.specs['several-problems'];
+    const isSameCode = problems.every(({ exitCode }) => exitCode === first.exitCode);
+    return new LeafgateError('several-problems', isSameCode ? { ...spec, exitCode: first.exitCode } : spec, {
       fields: { count: problems.length },
       problems,
     });

@@ -25,6 +25,8 @@ export type ControlPlaneOptions = {
 export type RestartOptions = {
   /** the API server comes back with a certificate of a new authority, which then stands in `caFile` */
   readonly withNewCa?: boolean;
+  /** what it serves from now on */
+  readonly serving?: ServingMode;
 };
 
 export type ControlPlane = {
@@ -88,15 +90,16 @@ async function startIn(
   const pki = writeClusterPki(folder.file('pki'), url, options.users ?? []);
   const etcd = startServer(folder, 'etcd', etcdFlags(folder, etcdUrl, `http://127.0.0.1:${peerPort}`));
   started.push(etcd);
-  const flags = [
+  let serving = options.serving ?? 'v1';
+  const flagsNow = (): readonly string[] => [
     ...apiServerFlags(folder, etcdUrl, apiPort),
     ...pki.apiServerFlags,
     ...auditFlags(folder.path),
-    ...servingFlags[options.serving ?? 'v1'],
+    ...servingFlags[serving],
     ...(options.flags ?? []),
   ];
   const startApiServer = async (): Promise<StartedProcess> => {
-    const server = startServer(folder, 'kube-apiserver', flags);
+    const server = startServer(folder, 'kube-apiserver', flagsNow());
     started.push(server);
     await waitUntilReady(url, pki, [etcd, server]);
     return server;
@@ -108,7 +111,8 @@ async function startIn(
       return { etcd: etcd.pid, apiserver: apiServer.pid };
     },
     user: (name) => userOf(pki, name),
-    restartApiServer: async (how = 'kill', { withNewCa = false } = {}) => {
+    restartApiServer: async (how = 'kill', { withNewCa = false, serving: next = serving } = {}) => {
+      serving = next;
       apiServer.signal(how === 'kill' ? 'SIGKILL' : 'SIGTERM');
       await apiServer.exited;
       if (withNewCa) pki.renewServingCa();

@@ -33,7 +33,7 @@ type StartOptions = {
   readonly isLoose?: boolean;
 };
 
-type ControllerUnderTest = {
+export type ControllerUnderTest = {
   readonly process: StartedProcess;
   health(path: '/livez' | '/readyz' | '/metrics'): Promise<{ readonly status: number; readonly body: string }>;
   metric(sample: string): Promise<number>;
