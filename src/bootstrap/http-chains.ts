@@ -15,7 +15,7 @@ import {
   type Plan,
 } from './http-leg.ts';
 import { extension, type JsonObject } from './json.ts';
-import { handshakeTimeout } from './limits.ts';
+import { handshakeTimeout, idleInnerConnection } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
 import { clearComparison, interceptComparison, namesHttpFilter, type Comparison } from './name-comparison.ts';
 import { tunnelToOwnPort } from './own-listeners.ts';
@@ -39,6 +39,7 @@ export function interceptChain(plan: Plan): JsonObject {
     filters: [
       httpConnectionManager(plan, {
         name: chainNames.intercept,
+        idleConnection: idleInnerConnection,
         accessLogs: [accessLog('intercept', plan.spec.paths.accessLog)],
         filters: [...decidingFilters(plan, interceptComparison), ...credentialFilters(plan.spec)],
         virtualHosts: [
@@ -68,6 +69,7 @@ export function clearChain(plan: Plan): JsonObject {
     filters: [
       httpConnectionManager(plan, {
         name: chainNames.clear,
+        idleConnection: idleInnerConnection,
         accessLogs: [accessLog('clear', plan.spec.paths.accessLog)],
         filters: decidingFilters(plan, clearComparison),
         virtualHosts: [

@@ -21,6 +21,8 @@ export type HttpLeg = {
   /** before the forward proxy and the router, which are always last */
   readonly filters: readonly JsonObject[];
   readonly virtualHosts: readonly JsonObject[];
+  /** how long a connection lives on which nothing is under way */
+  readonly idleConnection: string;
   /** fields of the connection manager that only this leg has */
   readonly fields?: JsonObject;
 };
@@ -32,7 +34,7 @@ export function httpConnectionManager(plan: Plan, leg: HttpLeg): JsonObject {
     codec_type: 'AUTO',
     http2_protocol_options: http2Limits,
     upgrade_configs: [{ upgrade_type: 'websocket' }],
-    common_http_protocol_options: { idle_timeout: idleTimeout, max_headers_count: maxHeaderCount },
+    common_http_protocol_options: { idle_timeout: leg.idleConnection, max_headers_count: maxHeaderCount },
     stream_idle_timeout: idleTimeout,
     request_headers_timeout: requestHeadersTimeout,
     max_request_headers_kb: maxRequestHeadersKb,

@@ -6,8 +6,15 @@ import { extension, type JsonObject } from './json.ts';
 /** of one connection, each way; Envoy's default is 1 MiB */
 export const bufferBytes = 65_536;
 
-/** a connection or a stream without a byte for this long is closed; tunnels too, since nothing else bounds them */
+/** a stream without a byte for this long is closed; tunnels too, since nothing else bounds them */
 export const idleTimeout = '3600s';
+
+/**
+ * Connections without an open stream hold a place among `--max-connections` for nothing. To the proxy they get what a first byte
+ * gets; inside a tunnel five minutes, as long as browsers keep theirs: gRPC and HTTP/2 clients are told before it is closed.
+ */
+export const idleProxyConnection = '60s';
+export const idleInnerConnection = '300s';
 
 /** how long a client may wait for its leaf (Envoy would wait for ever) */
 export const handshakeTimeout = '5s';

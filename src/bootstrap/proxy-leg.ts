@@ -7,7 +7,7 @@ import { clusterNames } from './clusters.ts';
 import { httpStateFilter, httpStateType, keptHere, ruleObject } from './filter-state.ts';
 import { clearRoutes, http1Options, httpConnectionManager, policyFilter, virtualHost, type Plan } from './http-leg.ts';
 import { typed, type JsonObject } from './json.ts';
-import { http2Limits, idleTimeout } from './limits.ts';
+import { http2Limits, idleProxyConnection, idleTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
 import { misdirected } from './local-replies.ts';
 import { ownAddressFilters } from './own-address.ts';
@@ -29,6 +29,7 @@ export function proxyConnectionManager(plan: Plan, name: string, clients: ProxyC
   const tunnel = connectRoute({ [clientFilterName]: clientObjects, [ruleFilterName]: [ruleObject] });
   return httpConnectionManager(plan, {
     name,
+    idleConnection: idleProxyConnection,
     accessLogs: [
       accessLog('connect', paths.accessLog, methodIsConnect(true)),
       accessLog('plain', paths.accessLog, methodIsConnect(false)),

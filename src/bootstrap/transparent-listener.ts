@@ -29,7 +29,7 @@ import {
 } from './filter-state.ts';
 import { httpConnectionManager, policyFilter, routeTo, virtualHost, type Plan } from './http-leg.ts';
 import { extension, type JsonObject } from './json.ts';
-import { bufferBytes, idleTimeout, redirectedInspectionTimeout } from './limits.ts';
+import { bufferBytes, idleInnerConnection, idleTimeout, redirectedInspectionTimeout } from './limits.ts';
 import { literalGuard } from './literal-guard.ts';
 import { namesHttpFilter, portComparison } from './name-comparison.ts';
 import { ownAddressFilters } from './own-address.ts';
@@ -141,6 +141,7 @@ function clearConnectionManager(plan: Plan): JsonObject {
   const { paths, selfCheck } = plan.spec;
   return httpConnectionManager(plan, {
     name: transparentListenerName,
+    idleConnection: idleInnerConnection,
     accessLogs: [accessLog('plain', paths.accessLog)],
     filters: [
       httpStateFilter('client', transparentHttpObjects),

@@ -55,7 +55,7 @@ Envoy writes the lines that records are made of to \`gateway/access.json\` in th
 numbers that only grow, and Envoy opens a new one; the oldest go when all of them are larger than \`--keep-records\`.
 
 Records are made, and counted in the metrics, at the speed of whoever reads stdout. A slow reader loses nothing: the lines wait on the disk. What has to be removed before it was read is counted in
-\`leafgate_record_lines_lost_total\` and said in the log, as is what a full disk swallows. \`access.json.shown\` notes how far records have been taken: a run goes on where the one before it stopped. After a \`kill -9\` the last half
+\`leafgate_record_lines_lost_total\` and said in the log, as is what a full disk swallows, of which the count is a lower bound: Envoy says that a write failed, not how many lines were in it. \`access.json.shown\` notes how far records have been taken: a run goes on where the one before it stopped. After a \`kill -9\` the last half
 second may be shown twice, and what Envoy had not written yet (a fifth of a second) is lost.
 `;
 

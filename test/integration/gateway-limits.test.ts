@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { idleInnerConnection, idleProxyConnection } from '../../src/bootstrap/limits.ts';
 import { explainRequest } from '../../src/observe/explain-request.ts';
-import type { GatewaySpec } from '../../src/settings/gateway-spec.ts';
+import { selfCheckHost, type GatewaySpec } from '../../src/settings/gateway-spec.ts';
 import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 import { parseCidrSetting, parseResolveOverride } from '../../src/settings/parse-targets.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
@@ -98,6 +99,32 @@ describeWithTools('a limit of the gateway', ['envoy-1.40.0'], ({ 'envoy-1.40.0':
     }
     expect((await ask('127.0.0.2')).status).toBe(403);
     await waitFor('a new allowance', async () => (await ask()).status === 403, 5_000);
+  });
+
+  test('a place among them that nobody uses: idle connections are closed, with a tunnel or without; streams stay', async () => {
+    const sooner = (text: string): string =>
+      text
+        .replaceAll(`idle_timeout: "${idleProxyConnection}"`, 'idle_timeout: "1s"')
+        .replaceAll(`idle_timeout: "${idleInnerConnection}"`, 'idle_timeout: "1s"');
+    await start({}, sooner);
+    expect(await tunnel()).toMatch(/^HTTP\/1\.1 200/);
+    const [opaque] = open;
+    const closed = (socket: Socket): Promise<unknown> =>
+      withDeadline('the end', new Promise((done) => socket.once('close', done)));
+    const silent = connect(gateway.port, '127.0.0.1').resume();
+    const used = connect(gateway.port, '127.0.0.1').resume();
+    open.push(silent, used);
+    used.write('GET http://10.0.0.1/ HTTP/1.1\r\nhost: 10.0.0.1\r\n\r\n');
+    await Promise.all([closed(silent), closed(used)]);
+    const inTunnel = connect(gateway.port, '127.0.0.1');
+    open.push(inTunnel);
+    inTunnel.write(connectRequest(`${selfCheckHost}:80`));
+    await withDeadline('the tunnel', new Promise((done) => inTunnel.once('data', done)));
+    inTunnel.resume().write(`GET / HTTP/1.1\r\nhost: ${selfCheckHost}\r\n\r\n`);
+    await closed(inTunnel);
+    const echo = new Promise((done) => opaque?.once('data', (chunk: Buffer) => done(chunk.toString())));
+    opaque?.write('still there');
+    expect(await withDeadline('the echo', echo)).toBe('still there');
   });
 
   test('its connections: the one above is closed unread and counted, and one that ends makes room', async () => {

@@ -31,17 +31,26 @@ describeWithTools('a target that is not one host and one port', ['envoy-1.40.0']
   let gateway: WholeGateway;
   let trap: Server;
   let caught = 0;
+  /** first line of the last request that got through */
+  let heard = '';
   let trapPort = 0;
 
   beforeAll(async () => {
     trap = createServer((socket) => {
       caught += 1;
       socket.on('error', () => undefined);
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\ncaught'));
+      socket.once('data', (chunk: Buffer) => {
+        [heard = ''] = chunk.toString('latin1').split('\r\n', 1);
+        socket.end('HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\ncaught');
+      });
     });
     await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
     trapPort = (trap.address() as AddressInfo).port;
-    gateway = await startWholeGateway({ envoy, names: { [closed]: ['127.0.0.1'] }, spec: { policy } });
+    gateway = await startWholeGateway({
+      envoy,
+      names: { [closed]: ['127.0.0.1'], 'open.test': ['127.0.0.1'] },
+      spec: { policy },
+    });
   });
   afterAll(async () => {
     await gateway.stop();
@@ -82,6 +91,25 @@ describeWithTools('a target that is not one host and one port', ['envoy-1.40.0']
   ];
 
   const filled = (form: string): string => form.replace(/:(\+?)@/g, `:$1${trapPort}`);
+
+  test.each([
+    ['http://open.test:@', 'GET / HTTP/1.1', '/'],
+    ['http://open.test:@/p?a', 'GET /p?a HTTP/1.1', '/p'],
+  ])('%s is asked of its origin as %s', async (form, line, path) => {
+    const target = filled(form);
+    const answer = await rawExchange({
+      port: gateway.port,
+      send: `GET ${target} HTTP/1.1\r\nHost: open.test:${trapPort}\r\n\r\n`,
+    });
+    expect([answer.text.slice(0, 12), heard]).toEqual(['HTTP/1.1 200', line]);
+    await gateway.recordOf('the request', (record) => record.host === 'open.test' && record.path === path);
+  });
+
+  test('a query without a path is answered with 404, before anything of the gateway’s own is asked', async () => {
+    const target = filled('http://open.test:@?a=b');
+    const answer = await rawExchange({ port: gateway.port, send: `GET ${target} HTTP/1.1\r\nHost: open.test\r\n\r\n` });
+    expect([answer.text.slice(0, 12), caught]).toEqual(['HTTP/1.1 404', 0]);
+  });
 
   test.each(forms)('%s is refused over HTTP/2, as a tunnel and in clear, and nothing is dialled', async (form) => {
     const authority = filled(form);

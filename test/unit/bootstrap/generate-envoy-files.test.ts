@@ -216,7 +216,10 @@ describe.each([
         stream_idle_timeout: '3600s',
         request_headers_timeout: '15s',
         max_request_headers_kb: 96,
-        common_http_protocol_options: { idle_timeout: '3600s', max_headers_count: 200 },
+        common_http_protocol_options: {
+          idle_timeout: manager['stat_prefix'] === 'explicit' ? '60s' : '300s',
+          max_headers_count: 200,
+        },
         http2_protocol_options: { max_concurrent_streams: 100 },
       });
     }
