@@ -18,6 +18,7 @@ type Obstacle =
   | 'TransportNotAvailable'
   | 'RenderingTooLarge'
   | 'FilesNotWritten'
+  | 'DeploymentTaken'
   | 'DeploymentNotFound';
 
 const conditionOf: { readonly [reason in Reason]?: ConditionType } = {

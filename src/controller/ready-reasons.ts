@@ -55,6 +55,11 @@ export const readyReasons = {
     when: 'the files of the gateway, or the annotation that rolls its Deployment, cannot be written; the message has what the API server said',
     remedy: 'it is tried again by itself; see whether the API server answers, and the Role of the controller',
   },
+  DeploymentTaken: {
+    status: 'False',
+    when: 'another gateway of the namespace, which the message names, has the Deployment; its pods are left alone',
+    remedy: 'give each gateway a Deployment of its own, by `spec.deploymentName`',
+  },
   DeploymentNotFound: {
     status: 'False',
     when: 'the Deployment that the spec names does not exist',

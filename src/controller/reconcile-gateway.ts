@@ -12,6 +12,7 @@ import type { KnownGateways } from './bundle-claim.ts';
 import type { ClusterWrites } from './cluster-writes.ts';
 import type { Judgements } from './controller-types.ts';
 import type { FollowedObjects, Look } from './followed-objects.ts';
+import { earlierClaim } from './deployment-claim.ts';
 import { dependenciesOf, placesOf } from './gateway-dependencies.ts';
 import { gatewayKey, type GatewayIndex } from './gateway-index.ts';
 import { judgeGateway } from './judge-gateway.ts';
@@ -87,6 +88,7 @@ async function lookAfter(key: string, { object, gateway }: Subject, parts: Recon
         {
           ...{ gateway, view, place: dependencies.files, look: look(dependencies.files) },
           blocking: gatingConditions(judgements),
+          deploymentOwner: earlierClaim(object, allGateways(parts)),
         },
         parts,
       )
@@ -122,6 +124,10 @@ function outcomeOf(publication: Publication, files: FilesOutcome, parts: Reconci
     ...(files.isDeploymentMissing ? [askForDeploymentMs] : []),
   ];
   return { kind: 'done', againAfterMs: millis(Math.min(...waits)) };
+}
+
+function allGateways({ gateways }: ReconcileParts): readonly KubeObject[] {
+  return gateways.keys().flatMap((key) => gateways.get(key) ?? []);
 }
 
 function withKnown(parts: ReconcileParts): Omit<ReconcileParts, 'gateways'> & { readonly gateways: KnownGateways } {

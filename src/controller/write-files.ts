@@ -22,6 +22,8 @@ export type FilesRequest = {
   readonly blocking: readonly ConditionType[];
   readonly place: ObjectPlace;
   readonly look: Look;
+  /** gateway that has the Deployment; undefined: this one */
+  readonly deploymentOwner: string | undefined;
 };
 
 export type FilesParts = { readonly writes: ClusterWrites; readonly log: Log };
@@ -86,9 +88,14 @@ async function applyAndRollOut(
     const content = { name: rendered.configMapName, data: rendered.data, owner: gateway };
     if (await writes.applyFiles(content, existing))
       log.info('files written', { object: `ConfigMap ${nameOf(request)}` });
+    const object = `Deployment ${deployment.namespace}/${deployment.name}`;
+    const { deploymentOwner } = request;
+    if (deploymentOwner !== undefined)
+      return inTheWay({
+        DeploymentTaken: `${object} is that of the gateway ${deploymentOwner}: its pods are left alone`,
+      });
     step = { at: target, verbs: ['get', 'patch'] };
     const rollout = await writes.rollOut(deployment, rendered.constantSha256);
-    const object = `Deployment ${deployment.namespace}/${deployment.name}`;
     if (rollout === 'rolled')
       log.info('new pods are made, since what they read only at their start has changed', { object });
     if (rollout !== 'absent') return inOrder;

@@ -195,6 +195,7 @@ describe('Ready', () => {
     ],
     ['there is too much to render', good, { RenderingTooLarge: 'a' }, 'RenderingTooLarge'],
     ['files cannot be written', good, { FilesNotWritten: 'a' }, 'FilesNotWritten'],
+    ['another gateway has the Deployment', good, { DeploymentTaken: 'a' }, 'DeploymentTaken'],
     ['there is no Deployment', good, { DeploymentNotFound: 'a' }, 'DeploymentNotFound'],
   ])('when %s', (_, judgements, obstacles, reason) => {
     expect(judgeReady(judgements, obstacles).reason).toBe(reason);
@@ -210,7 +211,7 @@ describe('Ready', () => {
   });
 
   test('every reason of its table can be given', () => {
-    expect(Object.keys(conditionTable.Ready.reasons)).toHaveLength(15);
+    expect(Object.keys(conditionTable.Ready.reasons)).toHaveLength(16);
   });
 
   test('the first rendering waits for every condition, but not for an API that is not served or a choice', () => {
