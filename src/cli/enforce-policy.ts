@@ -5,6 +5,7 @@ import { policyFilterName } from '../bootstrap/policy-filter.ts';
 import type { AdminClient } from '../envoy/admin-client.ts';
 import { followedOutcome, readFollowedState, takenWithin, type FollowedOutcome } from '../envoy/followed-files.ts';
 import type { LeafgateError } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
 import type { SdsServer } from '../sds/sds-server.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
 import { systemReason } from '../system-error.ts';
@@ -130,4 +131,10 @@ function report(end: Enforcement, parts: PolicyParts): void {
 function detailOf(end: Enforcement): string | undefined {
   if (end.kind === 'undelivered') return end.detail;
   return end.kind === 'unusable' ? problemsText(end.problems) : undefined;
+}
+
+/** An actor is known by a certificate that was verified: without CAs for clients, which `setting` names, such a rule never fits. */
+export function warnOfActors({ policy }: PolicyFile, setting: string, log: Log): void {
+  const [rule] = policy.rules.filter(({ actors }) => actors.length > 0);
+  if (rule !== undefined) log.warn(`a rule for actors never decides without ${setting}`, { rule: rule.name });
 }

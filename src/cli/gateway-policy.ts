@@ -8,7 +8,7 @@ import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
 import { renderPolicyFile } from '../settings/render-policy-file.ts';
 import { systemReason } from '../system-error.ts';
-import { enforcePolicy, type PolicyParts } from './enforce-policy.ts';
+import { enforcePolicy, warnOfActors, type PolicyParts } from './enforce-policy.ts';
 import type { GatewayFolder } from './gateway-folder.ts';
 import type { LiveOrigins } from './live-origins.ts';
 
@@ -23,7 +23,7 @@ export async function enforceGatewayPolicy(parts: GatewayPolicyParts): Promise<v
   const { loaded, spec, log } = parts;
   const inForceFile = parts.folder.policyInForce;
   await writePolicyInForce(inForceFile, loaded.file);
-  warnOfActors(loaded.file, parts);
+  warn(loaded.file, parts);
   enforcePolicy({
     ...parts,
     putOrigins: ({ origins }) => parts.origins.put(origins),
@@ -33,7 +33,7 @@ export async function enforceGatewayPolicy(parts: GatewayPolicyParts): Promise<v
       return document.version_info;
     },
     undelivered: 'a changed policy could not be written: the earlier one decides',
-    changed: (file) => warnOfActors(file, parts),
+    changed: (file) => warn(file, parts),
     taken: async (file) => {
       await writePolicyInForce(inForceFile, file).catch((thrown: unknown) => {
         log.warn('`leafgate policy` shows an earlier policy', { path: inForceFile, detail: systemReason(thrown) });
@@ -42,11 +42,8 @@ export async function enforceGatewayPolicy(parts: GatewayPolicyParts): Promise<v
   });
 }
 
-/** an actor is known by a certificate that was verified: without CAs for clients such a rule never fits */
-function warnOfActors({ policy }: PolicyFile, { spec, log }: Pick<GatewayPolicyParts, 'spec' | 'log'>): void {
-  if (spec.front?.clientCaFile !== undefined) return;
-  const [rule] = policy.rules.filter(({ actors }) => actors.length > 0);
-  if (rule !== undefined) log.warn('a rule for actors never decides without --client-ca', { rule: rule.name });
+function warn(file: PolicyFile, { spec, log }: GatewayPolicyParts): void {
+  if (spec.front?.clientCaFile === undefined) warnOfActors(file, '--client-ca', log);
 }
 
 /** Writes what `leafgate policy` reads of a running gateway. */

@@ -9,25 +9,41 @@ import type { Log } from '../observe/log.ts';
 type LimitSpec = {
   /** names of Envoy's counters that count it */
   readonly counters: RegExp;
-  readonly words: string;
+  /** what clients see, and of the setting that would have to be larger */
+  readonly words: (named: LimitNames) => string;
+};
+
+/** How people set the limits that they can: by flags, or in an EgressGateway. */
+type LimitNames = { readonly connections: string; readonly memory: string; readonly clientRate: string };
+
+const flagNames: LimitNames = {
+  connections: '--max-connections',
+  memory: '--max-memory',
+  clientRate: '--client-rate',
+};
+
+export const objectNames: LimitNames = {
+  connections: 'spec.limits.maxConnections',
+  memory: 'spec.limits.maxMemory',
+  clientRate: 'spec.limits.clientRate',
 };
 
 const limits = {
   connections: {
     counters: /^listener\.[^.]+\.downstream_global_cx_overflow$/,
-    words: 'connections are closed unread: --max-connections is reached',
+    words: ({ connections }) => `connections are closed unread: ${connections} is reached`,
   },
   memory: {
     counters: /^http\.[^.]+\.downstream_rq_overload_close$/,
-    words: 'requests are refused: --max-memory is reached',
+    words: ({ memory }) => `requests are refused: ${memory} is reached`,
   },
   'client-rate': {
     counters: /^client_rate\.http_local_rate_limit\.rate_limited$/,
-    words: 'requests are refused: a client asks more often than --client-rate lets it',
+    words: ({ clientRate }) => `requests are refused: a client asks more often than ${clientRate} lets it`,
   },
   names: {
     counters: /^dns_cache\.[^.]+\.(?:host_overflow|dns_rq_pending_overflow)$/,
-    words: 'requests are refused: too many names are asked for at once',
+    words: () => 'requests are refused: too many names are asked for at once',
   },
 } as const satisfies { readonly [limit: string]: LimitSpec };
 
@@ -42,6 +58,8 @@ export type LimitWatchParts = {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly admin: Pick<AdminClient, 'readStats'>;
+  /** default: flags */
+  readonly named?: LimitNames;
 };
 
 export type LimitWatch = {
@@ -72,7 +90,7 @@ export function startLimitWatch(parts: LimitWatchParts): LimitWatch {
   };
   lookAgain();
   return {
-    reasons: () => watching.reached.map((limit) => limits[limit].words),
+    reasons: () => watching.reached.map((limit) => wordsOf(limit, parts)),
     close: async () => {
       isClosed = true;
       timer?.cancel();
@@ -108,5 +126,9 @@ function tell({ parts, toldAt, counts }: Watching, limit: Limit): void {
   const now = parts.clock.monotonic();
   if (now - (toldAt.get(limit) ?? -Infinity) < repeatMs) return;
   toldAt.set(limit, now);
-  parts.log.warn(limits[limit].words, { reason: limit, detail: `${counts.get(limit) ?? 0} so far` });
+  parts.log.warn(wordsOf(limit, parts), { reason: limit, detail: `${counts.get(limit) ?? 0} so far` });
+}
+
+function wordsOf(limit: Limit, { named = flagNames }: LimitWatchParts): string {
+  return limits[limit].words(named);
 }

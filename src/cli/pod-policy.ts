@@ -5,21 +5,28 @@ import { z } from 'zod';
 import { policyFile } from '../bootstrap/rendered-files.ts';
 import { maxRenderedBytes } from '../settings/pod-layout.ts';
 import { readRegularFile } from '../read-regular-file.ts';
-import { enforcePolicy, type PolicyParts } from './enforce-policy.ts';
+import type { PolicyFile } from '../settings/policy-file.ts';
+import { enforcePolicy, warnOfActors, type PolicyParts } from './enforce-policy.ts';
 
 export type PodPolicyParts = Omit<PolicyParts, 'putOrigins' | 'deliver' | 'undelivered' | 'changed' | 'taken'> & {
   /** of the rendered files */
   readonly dir: string;
+  /** whether clients are asked for certificates, which name the actor */
+  readonly knowsActors: boolean;
 };
 
 export function enforcePodPolicy(parts: PodPolicyParts): void {
+  const warn = (file: PolicyFile): void => {
+    if (!parts.knowsActors) warnOfActors(file, 'spec.clients.caBundleRef', parts.log);
+  };
+  warn(parts.loaded.file);
   enforcePolicy({
     ...parts,
     // the kubelet brings those too, and Envoy takes them by itself
     putOrigins: () => Promise.resolve({ kind: 'taken' }),
     deliver: () => versionIn(join(parts.dir, policyFile)),
     undelivered: "Envoy's file of a changed policy cannot be read: the earlier policy decides",
-    changed: () => undefined,
+    changed: warn,
     taken: () => Promise.resolve(),
   });
 }

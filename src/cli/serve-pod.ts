@@ -24,7 +24,7 @@ import type { CommandContext } from './command-context.ts';
 import { serveControl } from './control-socket.ts';
 import { followRecords, type FollowedRecords } from './gateway-records.ts';
 import { proxyUrlOf } from './launch-envoy.ts';
-import { startLimitWatch } from './limit-watch.ts';
+import { objectNames, startLimitWatch } from './limit-watch.ts';
 import { createLivePolicy, type LivePolicy } from './live-policy.ts';
 import { startMinting, type Minting } from './minting.ts';
 import { createPairedDrain, type PairedDrain } from './paired-drain.ts';
@@ -82,7 +82,7 @@ async function startPod(parts: PodParts, state: PodState): Promise<void> {
   const material = followPodMaterial({ ...parts, settings: options.settings, admin });
   const { linesRead } = records;
   const losses = watchRecordLosses({ ...recordPlace(parts), admin, linesRead, outputLost: parts.context.io.linesLost });
-  const reached = startLimitWatch({ ...parts, admin });
+  const reached = startLimitWatch({ ...parts, admin, named: objectNames });
   closers.add('watch over limits', () => reached.close());
   const drain = drainWith(parts, admin, state);
   const control = await serveControl(sockets.control, () => drain.announce());
@@ -113,7 +113,8 @@ async function startMintingFor(
   const { selfCheck: socketPath } = settings.sockets;
   const origin = await startSelfCheckOrigin({ host: selfCheckHost, socketPath, caFile: settings.selfCheckCa, clock });
   closers.add('self-check origin', () => origin.close());
-  enforcePodPolicy({ ...parts, loaded, live, admin, server: minting.server, dir });
+  const knowsActors = settings.clientRoots !== undefined;
+  enforcePodPolicy({ ...parts, loaded, live, admin, server: minting.server, dir, knowsActors });
   countRules(settings.sockets.admin, live, metrics);
   return { minting, live };
 }

@@ -3,8 +3,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { policyDocument } from '../../../src/bootstrap/policy-filter.ts';
 import { renderGateway, type RenderedGateway } from '../../../src/controller/render-gateway.ts';
 import type { EgressGateway } from '../../../src/settings/egress-gateway-types.ts';
+import { parseEgressGateway } from '../../../src/settings/egress-gateway.ts';
+import { parsePolicyFile } from '../../../src/settings/policy-file.ts';
+import { gatewayObject, wholeGatewaySpec } from '../../support/egress-gateway-object.ts';
 import { egressGateway, policyOf, wholeEgressGateway } from '../../support/egress-gateway.ts';
 import { fold } from '../../support/fold-document.ts';
 
@@ -41,6 +45,17 @@ describe('what is rendered', () => {
       Object.keys(render(wholeEgressGateway()).data).filter((name) => !/^[-._a-zA-Z0-9]{1,253}$/.test(name)),
     ).toEqual([]);
     expect(render(egressGateway()).configMapName).toBe('gateway-envoy');
+  });
+
+  test('has the policy twice, for Envoy and for the sidecar, and both say the same', () => {
+    const reading = parseEgressGateway(gatewayObject({ policy: wholeGatewaySpec['policy'] }));
+    if (reading.kind === 'refused') throw reading.problems[0];
+    const { data } = render(reading.gateway);
+    const file = parsePolicyFile(Buffer.from(data['policy.yaml'] ?? ''), { source: 'policy.yaml', baseDir: '/' });
+    if (file.kind === 'refused') throw file.problems[0];
+    expect(file.file.policy.rules.length).toBeGreaterThan(3);
+    const { version_info } = policyDocument(file.file.policy, file.file.dryRun);
+    expect(JSON.parse(data['policy.json'] ?? '')).toMatchObject({ version_info });
   });
 
   test('says how large it is', () => {
