@@ -15,6 +15,7 @@ const context = new URL('../..', import.meta.url).pathname;
 const roles = [
   ['sds', '--gateway'],
   ['drain', '--gateway'],
+  ['controller', '--namespace'],
 ] as const;
 
 describe('the image', () => {
