@@ -52,7 +52,7 @@ export async function reconcileGateway(key: string, parts: ReconcileParts): Prom
   if (object === undefined) {
     parts.followed.release(key);
     parts.seen(key, undefined);
-    return { kind: 'done' };
+    return { kind: 'gone' };
   }
   const reading = parseEgressGateway(object);
   const identity = reading.kind === 'read' ? reading.gateway : reading;

@@ -5,7 +5,10 @@ import { millis, minutes, seconds, type Clock, type DurationMs, type Timer } fro
 
 export type WorkOutcome =
   /** `againAfterMs`: look again by then, although nothing will have told of a change */
-  { readonly kind: 'done'; readonly againAfterMs?: DurationMs } | { readonly kind: 'retry' };
+  | { readonly kind: 'done'; readonly againAfterMs?: DurationMs }
+  | { readonly kind: 'retry' }
+  /** there is nothing any more that the key could stand for: nothing of it is kept */
+  | { readonly kind: 'gone' };
 
 export type WorkQueueOptions = {
   readonly clock: Clock;
@@ -20,10 +23,6 @@ export type WorkQueueOptions = {
 export interface WorkQueue {
   /** something changed: work on it now, or once more when it is being worked on */
   add(key: string): void;
-  /** work on it after `delay`, or sooner where it is due sooner */
-  addAfter(key: string, delay: DurationMs): void;
-  /** no more of this key; what runs ends by itself */
-  forget(key: string): void;
   /** keys that are due and wait for their turn */
   waiting(): number;
   /** how long the longest of them has waited */
@@ -48,7 +47,6 @@ type KeyState = {
   /** since when it is due; undefined when it is not */
   dueSince: number | undefined;
   isRunning: boolean;
-  isForgotten: boolean;
   failures: number;
   startedAt: number;
   credit: number;
@@ -71,27 +69,7 @@ class KeyedWork implements WorkQueue {
 
   add(key: string): void {
     if (this.#isClosed) return;
-    const state = this.#stateOf(key);
-    state.isForgotten = false;
-    this.#markDue(key, state);
-  }
-
-  addAfter(key: string, delay: DurationMs): void {
-    if (this.#isClosed) return;
-    const state = this.#stateOf(key);
-    state.isForgotten = false;
-    this.#setTimer(key, state, delay);
-  }
-
-  forget(key: string): void {
-    const state = this.#keys.get(key);
-    if (state === undefined) return;
-    state.timer?.timer.cancel();
-    state.timer = undefined;
-    state.dueSince = undefined;
-    state.isForgotten = true;
-    // while it runs it stays known, so that the same key cannot be worked on beside itself
-    if (!state.isRunning) this.#keys.delete(key);
+    this.#markDue(key, this.#stateOf(key));
   }
 
   waiting(): number {
@@ -121,7 +99,6 @@ class KeyedWork implements WorkQueue {
       timer: undefined,
       dueSince: undefined,
       isRunning: false,
-      isForgotten: false,
       failures: 0,
       startedAt: -Infinity,
       credit: burst,
@@ -175,8 +152,7 @@ class KeyedWork implements WorkQueue {
       if (this.#running === 0) this.#idle.resolve();
       return;
     }
-    if (state.isForgotten) this.#keys.delete(key);
-    else this.#settle(key, state, outcome);
+    this.#settle(key, state, outcome);
     this.#startWhatMay();
   }
 
@@ -186,10 +162,20 @@ class KeyedWork implements WorkQueue {
       // it changed meanwhile: what failed may succeed now
       state.dueSince = undefined;
       this.#markDue(key, state);
-    } else if (outcome.kind === 'retry') {
-      this.#setTimer(key, state, retryDelay(state.failures, this.#options.random));
-    } else if (outcome.againAfterMs !== undefined) {
-      this.#setTimer(key, state, outcome.againAfterMs);
+      return;
+    }
+    switch (outcome.kind) {
+      case 'retry':
+        this.#setTimer(key, state, retryDelay(state.failures, this.#options.random));
+        return;
+      case 'done':
+        if (outcome.againAfterMs !== undefined) this.#setTimer(key, state, outcome.againAfterMs);
+        return;
+      case 'gone':
+        this.#keys.delete(key);
+        return;
+      default:
+        outcome satisfies never;
     }
   }
 }

@@ -146,8 +146,8 @@ export const metricsTable = {
   leafgate_controller_is_leader: { kind: 'gauge', help: '1 while this controller is the one that works', labels: {} },
   leafgate_controller_reconciles_total: {
     kind: 'counter',
-    help: 'rounds over one gateway: done, or to be tried again',
-    labels: { outcome: ['done', 'retry'] },
+    help: 'rounds over one gateway: done, to be tried again, or the gateway is gone',
+    labels: { outcome: ['done', 'retry', 'gone'] },
   },
   leafgate_controller_reconcile_seconds: {
     kind: 'histogram',

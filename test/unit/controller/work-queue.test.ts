@@ -1,6 +1,6 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { millis, seconds } from '../../../src/clock.ts';
+import { millis } from '../../../src/clock.ts';
 import { createWorkQueue, type WorkOutcome } from '../../../src/controller/work-queue.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
@@ -115,18 +115,14 @@ test('a change is worked on at once although the key waits for its retry', async
   expect(keys().length).toBe(before + 1);
 });
 
-test('of several times a key is due at the soonest', async () => {
+test('a key is worked on again at the time that its last round named', async () => {
   const { clock, queue, runs, keys } = createWorld();
-  queue.addAfter('a', seconds(60));
-  queue.addAfter('a', seconds(10));
-  queue.addAfter('a', seconds(90));
-  clock.advance(9999);
-  expect(keys()).toEqual([]);
-  clock.advance(1);
-  expect(keys()).toEqual(['a']);
+  queue.add('a');
   runs[0]?.end({ kind: 'done', againAfterMs: millis(5000) });
   await settled();
-  clock.advance(5000);
+  clock.advance(4999);
+  expect(keys()).toEqual(['a']);
+  clock.advance(1);
   expect(keys()).toEqual(['a', 'a']);
 });
 
@@ -155,32 +151,26 @@ test('a key that is changed without end is worked on about once a second', async
   expect(keys().length).toBeLessThanOrEqual(85);
 });
 
-test('a key that was forgotten is not worked on, and one that comes back while it still runs waits for its end', async () => {
+test('nothing is kept of a key that is gone, unless it came back while that was found out', async () => {
   const { clock, queue, runs, keys } = createWorld();
-  queue.addAfter('b', seconds(1));
-  queue.forget('b');
   queue.add('a');
-  queue.forget('a');
   queue.add('a');
-  clock.advance(5000);
-  expect(keys()).toEqual(['a']);
-  runs[0]?.end({ kind: 'retry' });
+  runs[0]?.end({ kind: 'gone' });
   await settled();
-  clock.advance(1000);
+  clock.advance(200);
   expect(keys()).toEqual(['a', 'a']);
-  queue.forget('a');
-  runs[1]?.end({ kind: 'retry' });
+  runs[1]?.end({ kind: 'gone' });
   await settled();
-  clock.advance(60_000);
-  expect(keys()).toEqual(['a', 'a']);
   expect(clock.pendingTimers()).toBe(0);
+  // a key that is known waits a little after its last round; this one is new
+  queue.add('a');
+  expect(keys()).toEqual(['a', 'a', 'a']);
 });
 
 test('a queue that is closed starts nothing, and is closed when what runs has ended', async () => {
   const { clock, queue, runs, keys } = createWorld(1);
   queue.add('a');
   queue.add('b');
-  queue.addAfter('c', seconds(1));
   let isClosed = false;
   const closing = queue.close().then(() => (isClosed = true));
   await settled();
