@@ -1,22 +1,20 @@
 // A pool in a Kubernetes Secret, as `leafgate pool … --secret NS/NAME` makes and reads it. Made in one request, so that it
 // is there whole or not at all, and never over another: what clients trust is not replaced by a slip of the hand.
+import { secrets } from '../controller/watched-kinds.ts';
 import type { SecretBytes } from '../secret-bytes.ts';
 import { createKubeClient } from '../kube/create-kube-client.ts';
 import { findClusterAccess } from '../kube/find-cluster-access.ts';
 import { isRecord, kubeFailureOf } from '../kube/kube-failure.ts';
-import type { KubeClient, KubeObject, KubeResource, ObjectPlace } from '../kube/kube-types.ts';
-import { maxPoolBytes } from '../pool/pool-document.ts';
+import type { KubeClient, KubeObject, ObjectPlace } from '../kube/kube-types.ts';
+import { maxPoolBytes, poolSecretKey } from '../pool/pool-document.ts';
 import { poolErrors } from '../pool/pool-errors.ts';
 import type { Pool } from '../pool/pool-types.ts';
+import { namespaceRule, objectNameRule } from '../settings/kubernetes-names.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { CommandContext } from './command-context.ts';
 
 export type SecretChoice = { readonly secret: string; readonly kubeconfig?: string };
-
-const secrets: KubeResource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', isNamespaced: true };
-/** the key that the sidecar and the controller read, and other systems write */
-const poolKey = 'pool';
 
 /** Throws `pool-secret-exists` and the errors of the API. */
 export async function writePoolSecret(
@@ -41,7 +39,7 @@ export async function readPoolSecret(choice: SecretChoice, context: CommandConte
     const object = await client.get(place);
     if (object === undefined) throw poolErrors.error('pool-secret-missing', { secret });
     const data = isRecord(object['data']) ? object['data'] : {};
-    const text = data[poolKey];
+    const text = data[poolSecretKey];
     if (typeof text !== 'string' || text === '') throw poolErrors.error('pool-secret-key', { secret });
     const bytes = Buffer.from(text, 'base64');
     if (bytes.length > maxPoolBytes)
@@ -59,7 +57,7 @@ function secretOf({ namespace, name }: ObjectPlace, bytes: SecretBytes, { active
     metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
     type: 'kubernetes.io/tls',
     data: {
-      [poolKey]: base64(bytes.reveal()),
+      [poolSecretKey]: base64(bytes.reveal()),
       'tls.crt': base64(encodeCertificatesPem(chain)),
       'tls.key': base64(key),
     },
@@ -84,12 +82,10 @@ async function withSecret<T>(
   }
 }
 
-/** a DNS label, and a DNS subdomain (Kubernetes' names of namespaces and Secrets) */
-const secretForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\/([a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?)$/;
-
 function placeOf(secret: string): ObjectPlace {
-  const [, namespace, name] = secretForm.exec(secret) ?? [];
-  if (namespace === undefined || name === undefined) throw cliErrors.error('secret-name-invalid', { secret });
+  const [namespace = '', name = '', ...more] = secret.split('/');
+  if (more.length > 0 || !namespaceRule.isRight(namespace) || !objectNameRule.isRight(name))
+    throw cliErrors.error('secret-name-invalid', { secret });
   return { resource: secrets, namespace, name };
 }
 

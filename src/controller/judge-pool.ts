@@ -3,6 +3,7 @@
 import { days, type DurationMs, type EpochMs } from '../clock.ts';
 import type { LeafgateError } from '../errors.ts';
 import { examinePool, type CaReading, type PoolReading } from '../pool/examine-pool.ts';
+import { poolSecretKey } from '../pool/pool-document.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
@@ -31,9 +32,6 @@ export type PoolJudgeTerms = {
   readonly shortestLeafMs: DurationMs;
 };
 
-/** key of the Secret; agent-substrate's has the same */
-const poolKey = 'pool';
-
 /** a new CA has to be published, activated and trusted everywhere before the old one ends: design section 5, overlap */
 const warnBeforeEnd = days(30);
 
@@ -56,11 +54,11 @@ export function judgePool(observed: Observed<SecretContent>, terms: PoolJudgeTer
 
 function judgeContent(content: SecretContent, terms: PoolJudgeTerms): PoolJudgement {
   const source = secretText(terms.secret);
-  const bytes = Object.hasOwn(content.data, poolKey) ? content.data[poolKey]?.reveal() : undefined;
+  const bytes = Object.hasOwn(content.data, poolSecretKey) ? content.data[poolSecretKey]?.reveal() : undefined;
   if (bytes === undefined || bytes.length === 0)
     return unpublishable(
       'Malformed',
-      `${source} has nothing under the key ${poolKey}: docs/pool.md has what belongs there`,
+      `${source} has nothing under the key ${poolSecretKey}: docs/pool.md has what belongs there`,
     );
   let reading: PoolReading;
   try {

@@ -6,6 +6,8 @@ import { poolErrors } from './pool-errors.ts';
 /** a Kubernetes Secret holds no more (1 MiB); thirty-two RSA-4096 CAs with chains need a third of it */
 export const maxPoolBytes = 1024 * 1024;
 export const maxPoolCas = 32;
+/** of a Secret, where the pool is in one; other systems write the same */
+export const poolSecretKey = 'pool';
 
 export type JsonObject = { readonly [member: string]: unknown };
 

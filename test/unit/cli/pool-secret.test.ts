@@ -143,6 +143,15 @@ describe('a pool in a Secret', () => {
     });
   });
 
+  test.each(['', 'b', 'a/', '/b', 'a/b/c', 'A/b', 'a/b..c', 'a.b/c', '../b', `a/${'b'.repeat(254)}`])(
+    'has a name that a cluster could have, unlike "%s"',
+    async (name) => {
+      const terminal = createFakeIo({ HOME: folder.path });
+      expect(await runCommandLine(['pool', 'inspect', '--secret', name], terminal.io)).toBe(exitCodes.usage);
+      expect(terminal.stderr()).toContain('[secret-name-invalid]');
+    },
+  );
+
   test('needs a way to Kubernetes', async () => {
     const terminal = createFakeIo({ HOME: folder.path });
     const code = await runCommandLine(['pool', 'inspect', '--secret', 'a/b'], terminal.io);
