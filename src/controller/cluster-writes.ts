@@ -7,6 +7,7 @@ import type { Metrics } from '../observe/create-metrics.ts';
 import type { EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import { controllerErrors } from './controller-errors.ts';
 import { bundleFinalizer, fieldManagers } from './field-managers.ts';
+import { filesLabels, filesManager } from './files-claim.ts';
 import { apiVersionOf, configMaps, deployments, egressGateways } from './watched-kinds.ts';
 
 export type WriteParts = {
@@ -82,9 +83,13 @@ class CountedWrites implements ClusterWrites {
     const body = filesBody(files);
     if (existing !== undefined && holds(existing, body)) return false;
     const place = { resource: configMaps, namespace: files.owner.namespace, name: files.name };
-    await this.#write('files', (client) =>
-      client.apply(place, body, { fieldManager: fieldManagers.files, force: true }),
-    );
+    const terms = { fieldManager: fieldManagers.files } as const;
+    const applied = await this.#write('files', (client) => client.apply(place, body, { ...terms, force: true }));
+    const strange = Object.keys(dataOf(applied)).filter((key) => !Object.hasOwn(files.data, key));
+    if (strange.length === 0) return true;
+    // server-side apply leaves what others have put beside ours: without this there would be something to write for ever
+    const data = Object.fromEntries(strange.map((key) => [key, null]));
+    await this.#write('files', (client) => client.mergePatch(place, { data }, terms));
     return true;
   }
 
@@ -140,7 +145,7 @@ function statusBody({ namespace, name, uid }: EgressGatewayIdentity, status: Egr
 }
 
 function filesBody({ name, data, owner }: FilesContent): KubeObject {
-  const labels = { 'app.kubernetes.io/managed-by': 'leafgate', 'leafgate.dev/gateway': owner.name };
+  const labels = { [filesLabels.managedBy]: filesManager, [filesLabels.gateway]: owner.name };
   // it goes with its gateway: what is rendered for one is of no use without it
   const ownerReferences = [
     { apiVersion: apiVersionOf(egressGateways), kind: egressGateways.kind, name: owner.name, uid: owner.uid },
@@ -154,6 +159,11 @@ function holds(existing: KubeObject, body: KubeObject): boolean {
   const { labels = {} } = existing.metadata;
   const hasLabels = Object.entries(body.metadata.labels ?? {}).every(([key, value]) => labels[key] === value);
   return hasLabels && isDeepStrictEqual(existing['data'], body['data']) && hasOwner(existing, body);
+}
+
+function dataOf(configMap: KubeObject): object {
+  const data = configMap['data'];
+  return typeof data === 'object' && data !== null ? data : {};
 }
 
 function hasOwner(existing: KubeObject, body: KubeObject): boolean {

@@ -52,8 +52,9 @@ export const readyReasons = {
   },
   FilesNotWritten: {
     status: 'False',
-    when: 'the files of the gateway, or the annotation that rolls its Deployment, cannot be written; the message has what the API server said',
-    remedy: 'it is tried again by itself; see whether the API server answers, and the Role of the controller',
+    when: "the files of the gateway, or the annotation that rolls its Deployment, cannot be written, the message has what the API server said; or a ConfigMap of that name is somebody else's",
+    remedy:
+      'it is tried again by itself; see whether the API server answers, and the Role of the controller; a ConfigMap that is in the way has to go, or the gateway needs another name',
   },
   DeploymentTaken: {
     status: 'False',

@@ -7,6 +7,7 @@ import type { EgressGateway } from '../settings/egress-gateway-types.ts';
 import { isNotLeading, type ClusterWrites } from './cluster-writes.ts';
 import type { ConditionType } from './condition-table.ts';
 import { decideFiles, type FilesDecision } from './decide-files.ts';
+import { isFilesOf } from './files-claim.ts';
 import type { Look } from './followed-objects.ts';
 import type { GatewayView } from './judge-gateway.ts';
 import type { Obstacles } from './judge-ready.ts';
@@ -38,6 +39,9 @@ export type FilesOutcome = {
 const inOrder: FilesOutcome = { obstacles: {}, isToRetry: false, isDeploymentMissing: false };
 
 export async function writeFiles(request: FilesRequest, parts: FilesParts): Promise<FilesOutcome> {
+  const { look, gateway } = request;
+  if (look.kind === 'found' && !isFilesOf(gateway.name, look.object))
+    return inTheWay({ FilesNotWritten: notOurs(request) });
   const decision = decideFiles(filesInput(request));
   switch (decision.kind) {
     case 'wait':
@@ -64,6 +68,10 @@ function filesInput({ gateway, view, blocking, place, look }: FilesRequest): Par
 
 function inTheWay(obstacles: Obstacles): FilesOutcome {
   return { ...inOrder, obstacles };
+}
+
+function notOurs(request: FilesRequest): string {
+  return `ConfigMap ${nameOf(request)} is not this gateway's and is left alone: remove it, or give the gateway another name`;
 }
 
 function tooLargeMessage({ bytes, maxBytes }: Extract<FilesDecision, { kind: 'too-large' }>): string {
