@@ -17,7 +17,10 @@ export function addSdsCommand(program: Command, context: CommandContext): void {
     .description('runs the on-demand SDS server alone: delta ADS and DeltaSecrets on one unix socket')
     .option('--pool <FILE>', 'the CA pool; followed, so that a change is in force within a second')
     .option('--listen <unix:PATH>', 'the socket, made with mode 0600')
-    .option('--gateway <DIR>', "the files of a gateway's pod, in place of all that they say")
+    .option(
+      '--gateway <DIR>',
+      "runs in a gateway's pod: reads pool, sockets, policy and limits from the files mounted there, in place of the options for them",
+    )
     .addHelpText('after', examples);
   addSettingOptions(sds, 'sds').action(async (values: GivenValues, command: Command) => {
     const source = settingSource(command, context.io);

@@ -5,7 +5,8 @@ import { errorSlice, exitCodes } from '../errors.ts';
 export const controllerErrors = errorSlice({
   'controller-rule-missing': {
     message: 'the API server does not let the controller {rule}',
-    remedy: 'add that rule to its {role}; deploy/controller has every rule',
+    remedy:
+      'add that rule to its {role} (deploy/controller and deploy/bounds have every rule), or ask for less with --namespace and --signer',
     exitCode: exitCodes.environment,
   },
   'controller-crd-missing': {

@@ -1,12 +1,13 @@
 // Judges the CA pool of a gateway, by the same code as the sidecar that signs with it, and says which anchors may be
 // published. Pure. Private key bytes never leave it: not in an anchor, not in a message.
-import { days, type DurationMs, type EpochMs } from '../clock.ts';
+import { days, epoch, type DurationMs, type EpochMs } from '../clock.ts';
 import type { LeafgateError } from '../errors.ts';
 import { examinePool, type CaReading, type PoolReading } from '../pool/examine-pool.ts';
 import { poolSecretKey } from '../pool/pool-document.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
+import { timeText } from './bundle-record.ts';
 import { bundleText, maxBundleBytes } from './bundle-text.ts';
 import { judge, problemsOf, sayProblems, secretText } from './judge.ts';
 import { refuseAnchor } from './refuse-anchor.ts';
@@ -115,8 +116,8 @@ function judgeSigner({ active, cas }: PoolReading, { now }: PoolJudgeTerms): Jud
   }
   const others = cas.filter((reading) => reading !== active).flatMap(({ faults }) => faults);
   const { anchor, intermediates } = active.value;
-  const end = Math.min(...[anchor, ...intermediates].map(({ notAfter }) => notAfter));
-  const until = new Date(end).toISOString();
+  const end = epoch(Math.min(...[anchor, ...intermediates].map(({ notAfter }) => notAfter)));
+  const until = timeText(end);
   const remarks = [
     end - now < warnBeforeEnd
       ? `CA ${active.ca} signs only until ${until}: let another CA take over before, as docs/pool.md has it`

@@ -2,6 +2,7 @@
 // handshake (expired, key of another certificate). All problems stand in one message, the gravest gives the reason. Pure.
 import type { EpochMs } from '../clock.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
+import { timeText } from './bundle-record.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import { examineTlsSecret, type TlsSecretFault } from './examine-tls-secret.ts';
@@ -68,7 +69,7 @@ function judgeContent(content: SecretContent, { requiredDnsNames, now }: Serving
 }
 
 function untilText(first: Certificate | undefined): string {
-  return first === undefined ? '' : `, until ${new Date(first.notAfter).toISOString()}`;
+  return first === undefined ? '' : `, until ${timeText(first.notAfter)}`;
 }
 
 /** Exact text among the DNS names: a wildcard, the common name or an address does not count (sei-k8s-controller). */

@@ -43,7 +43,10 @@ function observed<Value>(look: Look, place: ObjectPlace, read: (object: KubeObje
 }
 
 export function unavailableDetail({ kind, message }: KubeFailure, place: ObjectPlace): string {
-  return kind === 'forbidden' ? `${sayMissingRule(ruleFor(place, followVerbs))} (${message})` : message;
+  if (kind !== 'forbidden') return message;
+  // a name with a slip in it is forbidden as well, since the Role has the right one: say both ways out
+  const orElse = place.resource.plural === 'secrets' ? ', or mend the name of the Secret in the spec' : '';
+  return `${sayMissingRule(ruleFor(place, followVerbs))}${orElse} (${message})`;
 }
 
 function textsIn(value: unknown): readonly (readonly [string, string])[] {

@@ -121,14 +121,15 @@ export const textSettings = {
     group: 'cluster',
     commands: controller,
     placeholder: 'NAMESPACE',
-    reason: 'follows the EgressGateways of this namespace; its Role there names what it may read',
+    reason: 'follows the EgressGateways of this namespace; its Role there names what it may read; once or more',
   }),
   signer: repeatable({
     name: 'signer',
     group: 'cluster',
     commands: controller,
     placeholder: 'NAMESPACE=DOMAIN/*',
-    reason: 'signers that gateways of a namespace may publish under: all of a domain, or one, as NAMESPACE=DOMAIN/PATH',
+    reason:
+      'signers that gateways of a namespace may publish under: all of a domain, or one, as NAMESPACE=DOMAIN/PATH; once or more',
   }),
   clusterDomain: text({
     name: 'cluster-domain',
@@ -143,7 +144,7 @@ export const textSettings = {
     group: 'cluster',
     commands: controller,
     placeholder: 'FILE',
-    reason: 'how to reach the API server; else the service account of the pod',
+    reason: 'how to reach the API server; else KUBECONFIG, the service account of the pod, or ~/.kube/config',
   }),
   leaseName: text({
     name: 'lease-name',

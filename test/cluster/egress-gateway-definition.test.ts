@@ -119,6 +119,13 @@ describeWithControlPlane('the definition of EgressGateway', {}, (plane) => {
     expect(touched['spec'].sds.tls.enabled).toBe(false);
   });
 
+  test('says of a signer without a slash what it must look like, and nothing of how that was found out', async () => {
+    const trustBundle = { signerName: 'mitm', name: 'agents-egress' };
+    const causes = causesOf(await tried(written({ trustBundle }, 'tried'))).join('\n');
+    expect(causes).toContain('spec.trustBundle.signerName: ');
+    expect(causes).not.toContain('index out of bounds');
+  });
+
   describe('lets never change', () => {
     const bundle = { signerName: 'egress.example.com/mitm', name: 'agents-egress' };
     test.each<[string, GatewayObject, GatewayObject, string]>([
