@@ -10,8 +10,9 @@ import { bundleIntent } from './decide-bundle.ts';
 import type { Look } from './followed-objects.ts';
 import type { PoolJudgement } from './judge-pool.ts';
 import { judgePublication } from './judge-publication.ts';
-import { publishBundle, type Published, type PublishParts } from './publish-bundle.ts';
+import { publishBundle, type Published, type PublishParts, type PublishRequest } from './publish-bundle.ts';
 import { unavailableDetail } from './read-observed.ts';
+import type { TurnsByKey } from './turns-by-key.ts';
 
 export type TrustWork = {
   readonly owner: BundleGateway;
@@ -24,7 +25,11 @@ export type TrustWork = {
   readonly now: EpochMs;
 };
 
-export type TrustParts = Omit<PublishParts, 'now'> & { readonly bundles: BundleVersionWatch };
+export type TrustParts = Omit<PublishParts, 'now'> & {
+  readonly bundles: BundleVersionWatch;
+  /** by the name of the bundle */
+  readonly inTurn: TurnsByKey;
+};
 
 export type PublishedTrust = Published & { readonly judgement: Judgement<ReasonOf<'TrustBundlePublished'>> };
 
@@ -49,15 +54,14 @@ async function publish(work: TrustWork, parts: TrustParts): Promise<Published> {
   }
   const { anchors, activeId } = pool;
   const version = versionOf(resource);
-  return publishBundle(
-    {
-      ...{ gateway: owner, resource },
-      known: known.kind === 'found' ? known.object : undefined,
-      intent: (existing) =>
-        bundleIntent(owner, pool, () => buildBundle({ gateway: owner, anchors, activeId, version, existing, now })),
-    },
-    { ...parts, now },
-  );
+  const request: PublishRequest = {
+    ...{ gateway: owner, resource },
+    known: known.kind === 'found' ? known.object : undefined,
+    intent: (existing) =>
+      bundleIntent(owner, pool, () => buildBundle({ gateway: owner, anchors, activeId, version, existing, now })),
+  };
+  // of two gateways that want the same bundle at once, the second sees what the first has written
+  return parts.inTurn(place.name, () => publishBundle(request, { ...parts, now }));
 }
 
 function versionOf({ version }: KubeResource): 'v1' | 'v1beta1' | 'v1alpha1' {

@@ -23,6 +23,7 @@ import { letGoOfGateway } from './let-go-of-gateway.ts';
 import { publishTrust } from './publish-trust.ts';
 import { reportStatus } from './report-status.ts';
 import { isSignerAllowed, type SignerBound } from './signer-bounds.ts';
+import type { TurnsByKey } from './turns-by-key.ts';
 import type { WorkOutcome } from './work-queue.ts';
 import { writeFiles, type FilesOutcome } from './write-files.ts';
 
@@ -40,6 +41,8 @@ export type ReconcileParts = {
   readonly clusterDomain: string;
   readonly commonRoots: readonly Certificate[];
   readonly resyncMs: DurationMs;
+  /** by the name of the bundle */
+  readonly inTurn: TurnsByKey;
   /** the status of a gateway as it stands after a round; undefined when it has gone */
   readonly seen: (key: string, status: EgressGatewayStatus | undefined) => void;
 };

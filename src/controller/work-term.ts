@@ -14,6 +14,7 @@ import { followByName, type Follow, type FollowedObjects } from './followed-obje
 import type { GatewayIndex } from './gateway-index.ts';
 import { reconcileGateway } from './reconcile-gateway.ts';
 import type { SignerBound } from './signer-bounds.ts';
+import { createTurnsByKey } from './turns-by-key.ts';
 import { createWorkQueue, type WorkOutcome, type WorkQueue } from './work-queue.ts';
 
 export type TermParts = {
@@ -57,7 +58,7 @@ export function beginTerm(parts: TermParts): WorkTerm {
     else statuses.set(key, status);
   };
   const followed = followByName({ ...parts, changed: (owner) => queue.add(owner) });
-  const round = { ...parts, followed, seen, writes: createClusterWrites(parts) };
+  const round = { ...parts, followed, seen, inTurn: createTurnsByKey(), writes: createClusterWrites(parts) };
   const queue = createWorkQueue({
     ...parts,
     parallel,

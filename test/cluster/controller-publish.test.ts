@@ -5,6 +5,7 @@ import {
   applyGateway,
   applySecret,
   bundlePath,
+  conditionOf,
   createControllerWorld,
   newPool,
   secretPath,
@@ -122,6 +123,24 @@ describeWithControlPlane('a published bundle', {}, (plane) => {
     mustSucceed(await world.admin.remove(`${gatewaysIn(world.namespace)}/gw`));
     await waitForReason(world, 'TrustBundlePublished', 'Published', { name: 'second' });
     expect(anchorsOf(await waitForBundle(world))).not.toBe(anchorsOf(bundle));
+  });
+
+  test('goes to one of two gateways that want it at the same moment, and stays there', async () => {
+    await applySecret(world, 'pool', { pool: newPool() });
+    await applySecret(world, 'other-pool', { pool: newPool() });
+    await applyGateway(world, 'gw');
+    await applyGateway(world, 'second', { caPool: { secretName: 'other-pool' }, trustBundle: { name: 'gw' } });
+    await world.start();
+    const names = ['gw', 'second'];
+    const reasons = await waitFor('both to know', async () => {
+      const seen = await Promise.all(names.map((name) => conditionOf(world, 'TrustBundlePublished', name)));
+      return seen.every((one) => one !== undefined) ? seen.map((one) => one['reason'] as string) : undefined;
+    });
+    expect(reasons.toSorted()).toEqual(['Conflict', 'Published']);
+    const owner = names[reasons.indexOf('Published')] ?? '';
+    expect((await waitForBundle(world))['metadata'].annotations['leafgate.dev/gateway']).toBe(
+      `${world.namespace}/${owner}`,
+    );
   });
 
   test('takes the place of one that nobody answers for', async () => {

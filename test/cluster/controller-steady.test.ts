@@ -4,6 +4,7 @@ import type { ApiRequest } from '../support/cluster/audit-log.ts';
 import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.ts';
 import { describeWithControlPlanes } from '../support/cluster/describe-with-control-plane.ts';
 import {
+  applyDeployment,
   applyGateway,
   applySecret,
   bundlePath,
@@ -97,13 +98,4 @@ async function versionsOf(world: ControllerWorld): Promise<readonly unknown[]> {
   ];
   const objects = await Promise.all(paths.map((path) => world.admin.get(path)));
   return objects.map((answer) => (mustSucceed(answer)['metadata'] as ApiObject)['resourceVersion'] as unknown);
-}
-
-async function applyDeployment(world: ControllerWorld): Promise<void> {
-  const labels = { app: 'gw' };
-  const template = { metadata: { labels }, spec: { containers: [{ name: 'envoy', image: 'envoy' }] } };
-  const spec = { replicas: 1, selector: { matchLabels: labels }, template };
-  const metadata = { name: 'gw', namespace: world.namespace };
-  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec };
-  mustSucceed(await world.admin.apply(`/apis/apps/v1/namespaces/${world.namespace}/deployments/gw`, deployment));
 }

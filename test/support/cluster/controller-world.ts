@@ -172,8 +172,27 @@ export function bundlePath(world: ControllerWorld, name = 'gw'): string {
   return `${bundlesPath}/${world.domain}:mitm:${name}`;
 }
 
-export function newPool(): Uint8Array {
-  return createPool({ now: epoch(Date.now() - hours(2)), randomBytes: (bytes) => randomBytes(bytes) }).reveal();
+export function newPool(keyKind?: 'Ed25519'): Uint8Array {
+  const now = epoch(Date.now() - hours(2));
+  return createPool({ now, randomBytes: (bytes) => randomBytes(bytes), ...(keyKind && { keyKind }) }).reveal();
+}
+
+export async function applyConfigMap(
+  { admin, namespace }: ControllerWorld,
+  name: string,
+  data: Readonly<Record<string, string>>,
+): Promise<void> {
+  const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+  mustSucceed(await admin.apply(`/api/v1/namespaces/${namespace}/configmaps/${name}`, configMap));
+}
+
+/** of no pod that would run: nobody makes pods here */
+export async function applyDeployment({ admin, namespace }: ControllerWorld, name = 'gw'): Promise<void> {
+  const labels = { app: name };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'envoy', image: 'envoy' }] } };
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace }, spec };
+  mustSucceed(await admin.apply(`/apis/apps/v1/namespaces/${namespace}/deployments/${name}`, deployment));
 }
 
 export async function applySecret(
@@ -188,7 +207,7 @@ export async function applySecret(
   return mustSucceed(await world.admin.apply(secretPath(world, name), secret));
 }
 
-async function conditionOf(world: ControllerWorld, type: string, name = 'gw'): Promise<ApiObject | undefined> {
+export async function conditionOf(world: ControllerWorld, type: string, name = 'gw'): Promise<ApiObject | undefined> {
   const { body } = await world.admin.get(`${gatewaysIn(world.namespace)}/${name}`);
   return (body?.['status']?.conditions as readonly ApiObject[] | undefined)?.find((one) => one['type'] === type);
 }
