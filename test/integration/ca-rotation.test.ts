@@ -11,7 +11,7 @@ import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const page = readFileSync(new URL('../../docs/pool.md', import.meta.url), 'utf8');
-const [, section = ''] = page.split('## Another CA takes over');
+const [, section = ''] = /\n## Another CA takes over\n([^]*?)\n### /.exec(page) ?? [];
 const steps = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, commands = '']) => commands);
 
 type Pool = { readonly ActiveForSigning: string };
