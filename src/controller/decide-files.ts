@@ -5,6 +5,7 @@ import type { EgressGateway } from '../settings/egress-gateway-types.ts';
 import { maxRenderedBytes, podFiles } from '../settings/pod-layout.ts';
 import { parseSidecarSettings } from '../settings/sidecar-settings.ts';
 import type { Observed } from './controller-types.ts';
+import type { Render } from './remember-renderings.ts';
 import { renderGateway, type RenderedGateway } from './render-gateway.ts';
 
 type Files = RenderedGateway['data'];
@@ -37,7 +38,7 @@ export type FilesDecision =
   | { readonly kind: 'too-large'; readonly bytes: number; readonly maxBytes: number }
   | { readonly kind: 'keep' | 'apply'; readonly rendered: RenderedGateway; readonly held: readonly HeldInput[] };
 
-export function decideFiles(input: FilesInput): FilesDecision {
+export function decideFiles(input: FilesInput, render: Render = renderGateway): FilesDecision {
   const { gateway, existing, blocking } = input;
   if (gateway.spec.sds.transport === 'TCP') return { kind: 'no-transport' };
   if (existing.kind === 'unavailable') return { kind: 'unavailable', detail: existing.detail };
@@ -47,7 +48,7 @@ export function decideFiles(input: FilesInput): FilesDecision {
   // its condition is among those that block; whoever does not say so gets no files either
   if (gated === undefined) return { kind: 'wait', blocking };
   const { held, ...renderable } = gated;
-  const rendered = renderGateway(renderable);
+  const rendered = render(renderable);
   const { bytes } = rendered;
   if (bytes > maxRenderedBytes) return { kind: 'too-large', bytes, maxBytes: maxRenderedBytes };
   return { kind: last !== undefined && isSame(last, rendered.data) ? 'keep' : 'apply', rendered, held };

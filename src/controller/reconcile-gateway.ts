@@ -21,6 +21,7 @@ import { gatingConditions, judgeReady, type Obstacles } from './judge-ready.ts';
 import { keepTrust } from './keep-trust.ts';
 import { letGoOfGateway } from './let-go-of-gateway.ts';
 import { publishTrust } from './publish-trust.ts';
+import type { Render } from './remember-renderings.ts';
 import { reportStatus } from './report-status.ts';
 import { isSignerAllowed, type SignerBound } from './signer-bounds.ts';
 import type { TurnsByKey } from './turns-by-key.ts';
@@ -43,6 +44,7 @@ export type ReconcileParts = {
   readonly resyncMs: DurationMs;
   /** by the name of the bundle */
   readonly inTurn: TurnsByKey;
+  readonly render: Render;
   /** the status of a gateway as it stands after a round; undefined when it has gone */
   readonly seen: (key: string, status: EgressGatewayStatus | undefined) => void;
 };

@@ -14,6 +14,7 @@ import { watchBundleVersion } from './bundle-version-watch.ts';
 import { gatewayKey, indexGateways, type GatewayFollower, type GatewayIndex } from './gateway-index.ts';
 import { conditionTypes } from './condition-table.ts';
 import type { Bounds, LeasePlace } from './required-rules.ts';
+import { createTextSharing, sharingTexts } from './share-texts.ts';
 import { beginTerm, type WorkTerm } from './work-term.ts';
 
 export type ControllerRequest = Bounds & {
@@ -134,10 +135,13 @@ class Controller implements RunningController {
       this.#request.clock.after(millis(settleLookMs), () => this.#beginWhenSynced());
       return;
     }
-    const { client, clock, log, random } = this.#request;
+    const { clock, log, random } = this.#request;
+    const share = createTextSharing();
+    const client = sharingTexts(this.#request.client, share);
     this.#term = beginTerm({
       ...this.#request,
       ...{ gateways: this.#gateways, bundles: this.#bundles, events: this.#events },
+      share,
       mayWrite: () => this.#election.isLeader(),
       follow: (query, changed) =>
         followObjects({ ...{ client, clock, log, random, query }, onChange: changed, onSynced: changed }),

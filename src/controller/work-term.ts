@@ -12,7 +12,10 @@ import type { BundleVersionWatch } from './bundle-version-watch.ts';
 import { createClusterWrites, isNotLeading } from './cluster-writes.ts';
 import { followByName, type Follow, type FollowedObjects } from './followed-objects.ts';
 import type { GatewayIndex } from './gateway-index.ts';
+import { rememberRenderings } from './remember-renderings.ts';
+import { renderGateway } from './render-gateway.ts';
 import { reconcileGateway } from './reconcile-gateway.ts';
+import type { ShareText } from './share-texts.ts';
 import type { SignerBound } from './signer-bounds.ts';
 import { createTurnsByKey } from './turns-by-key.ts';
 import { createWorkQueue, type WorkOutcome, type WorkQueue } from './work-queue.ts';
@@ -32,6 +35,7 @@ export type TermParts = {
   readonly clusterDomain: string;
   readonly commonRoots: readonly Certificate[];
   readonly resyncMs: DurationMs;
+  readonly share: ShareText;
 };
 
 export interface WorkTerm {
@@ -58,7 +62,9 @@ export function beginTerm(parts: TermParts): WorkTerm {
     else statuses.set(key, status);
   };
   const followed = followByName({ ...parts, changed: (owner) => queue.add(owner) });
-  const round = { ...parts, followed, seen, inTurn: createTurnsByKey(), writes: createClusterWrites(parts) };
+  const render = rememberRenderings(renderGateway, parts.share);
+  const writes = createClusterWrites(parts);
+  const round = { ...parts, followed, seen, inTurn: createTurnsByKey(), writes, render };
   const queue = createWorkQueue({
     ...parts,
     parallel,

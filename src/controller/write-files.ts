@@ -13,6 +13,7 @@ import type { GatewayView } from './judge-gateway.ts';
 import type { Obstacles } from './judge-ready.ts';
 import { ruleFor, sayMissingRule } from './missing-rule.ts';
 import { observedConfigMap } from './read-observed.ts';
+import type { Render } from './remember-renderings.ts';
 import type { RenderedGateway } from './render-gateway.ts';
 import { deployments } from './watched-kinds.ts';
 
@@ -27,7 +28,7 @@ export type FilesRequest = {
   readonly deploymentOwner: string | undefined;
 };
 
-export type FilesParts = { readonly writes: ClusterWrites; readonly log: Log };
+export type FilesParts = { readonly writes: ClusterWrites; readonly log: Log; readonly render: Render };
 
 export type FilesOutcome = {
   readonly obstacles: Obstacles;
@@ -42,7 +43,7 @@ export async function writeFiles(request: FilesRequest, parts: FilesParts): Prom
   const { look, gateway } = request;
   if (look.kind === 'found' && !isFilesOf(gateway.name, look.object))
     return inTheWay({ FilesNotWritten: notOurs(request) });
-  const decision = decideFiles(filesInput(request));
+  const decision = decideFiles(filesInput(request), parts.render);
   switch (decision.kind) {
     case 'wait':
       return inOrder;
