@@ -20,6 +20,11 @@ const maxMethod = 32;
 /** a SPIFFE ID has at most 2,048 bytes; the record cuts it further */
 const maxActor = 2048;
 
+/** the one that was connected to, of several; where none was, the first that was tried */
+const originAddress = `%COALESCE(${JSON.stringify({
+  operators: [{ command: 'UPSTREAM_REMOTE_ADDRESS' }, { command: 'UPSTREAM_HOST' }],
+})})%`;
+
 /** What decided this request, which a new policy may make another rule than the tunnel's; the tunnel's if none did. */
 const ruleOfRequest = `%COALESCE(${JSON.stringify({
   operators: [
@@ -66,7 +71,7 @@ const operators = {
   client_tls_failure: '%DOWNSTREAM_TRANSPORT_FAILURE_REASON%',
   local_close: '%DOWNSTREAM_LOCAL_CLOSE_REASON%',
   termination: '%CONNECTION_TERMINATION_DETAILS%',
-  upstream: '%UPSTREAM_HOST%',
+  upstream: originAddress,
   upstream_tls: '%UPSTREAM_TLS_VERSION%',
   upstream_failure: '%UPSTREAM_TRANSPORT_FAILURE_REASON%',
   rx: '%BYTES_RECEIVED%',

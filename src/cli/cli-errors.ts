@@ -121,6 +121,12 @@ export const cliErrors = errorSlice({
     remedy: 'write it like 80,443, or all for every port of TCP',
     exitCode: exitCodes.usage,
   },
+  'policy-file-restless': {
+    message: 'the policy file {file} changes all the time, so that no look at it finds what the one before found',
+    remedy:
+      'write it less often, or under another name and rename it: it is taken when two looks a tenth of a second apart agree',
+    exitCode: exitCodes.usage,
+  },
   'front-not-served': {
     message: 'Envoy does not serve the certificate in {dir}',
     remedy: 'look at its last lines above; the key may be of a kind that it does not take',

@@ -4,6 +4,7 @@
 import { millis, type Clock, type Timer } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import type { PolicyFile, PolicyReading } from '../settings/policy-file.ts';
+import { cliErrors } from './cli-errors.ts';
 import { parsePolicyBytes, readPolicyBytes, termsFor } from './read-policy-file.ts';
 
 type PolicyFileEvents = {
@@ -27,6 +28,8 @@ const lookEvery = millis(200);
  * policy, with the last rules missing.
  */
 const settleFor = millis(100);
+/** looks one after the other that each found something else: five seconds and more */
+const restlessAfter = 50;
 
 /** What one look found; two looks are equal when their bytes are, or the reason why there are none. */
 type Look = { readonly bytes: Uint8Array } | { readonly error: LeafgateError };
@@ -40,6 +43,7 @@ class FollowedPolicyFile {
   /** the look that was judged last */
   #judged: Look;
   #unsettled: Look | undefined;
+  #unsettledLooks = 0;
   #timer: Timer;
   #isClosed = false;
 
@@ -60,11 +64,21 @@ class FollowedPolicyFile {
     const isNews = !isSame(look, this.#judged);
     if (isNews && isSettled) await this.#judge(look);
     this.#unsettled = isNews && !isSettled ? look : undefined;
+    this.#unsettledLooks = this.#unsettled === undefined ? 0 : this.#unsettledLooks + 1;
+    if (this.#unsettledLooks === restlessAfter) this.#tellOfRestlessness();
     if (this.#isClosed) return;
     this.#timer = this.#request.clock.after(
       this.#unsettled === undefined ? lookEvery : settleFor,
       () => void this.#look(),
     );
+  }
+
+  /** whatever the file says once it is quiet is news then, the known bytes too */
+  #tellOfRestlessness(): void {
+    if (this.#isClosed) return;
+    const error = cliErrors.error('policy-file-restless', { file: this.#request.path });
+    this.#judged = { error };
+    this.#request.events.policyRefused([error]);
   }
 
   async #judge(look: Look): Promise<void> {

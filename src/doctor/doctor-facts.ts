@@ -67,6 +67,8 @@ export type PoolFacts = { readonly file: string; readonly looseMode: string | un
 );
 
 export type ListenFacts = {
+  /** the setting that names it */
+  readonly flag: '--listen' | '--listen-tls' | '--transparent';
   readonly address: string;
   readonly state: 'free' | 'ours' | 'taken' | 'refused';
   readonly detail: string;
@@ -138,7 +140,7 @@ export type DoctorFacts = {
   readonly envoy: EnvoyFacts;
   readonly state: StateFacts;
   readonly pool: PoolFacts;
-  readonly listen: ListenFacts;
+  readonly listen: readonly ListenFacts[];
   readonly socketPath: SocketPathFacts;
   readonly gateway: GatewayFacts;
   readonly trust: TrustFacts;

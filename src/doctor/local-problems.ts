@@ -45,12 +45,12 @@ export const machineProblems = problemTable({
   'listen-taken': {
     severity: 'fault',
     what: 'another process already listens on {address}',
-    remedy: 'stop it (`ss -ltnp` names it), or choose another address with --listen',
+    remedy: 'stop it (`ss -ltnp` names it), or choose another address with {flag}',
   },
   'listen-refused': {
     severity: 'fault',
     what: 'this machine does not let us listen on {address}: {detail}',
-    remedy: 'choose an address of this machine and a port above 1023 with --listen',
+    remedy: 'choose an address of this machine and a port above 1023 with {flag}',
   },
   'socket-path-too-long': {
     severity: 'fault',

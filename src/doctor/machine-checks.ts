@@ -3,6 +3,7 @@ import { between, minutes, type EpochMs } from '../clock.ts';
 import { foundOr, ok, skipped, type Check, type CheckResult } from './check-types.ts';
 import type { DoctorFacts, ListenFacts, MachineFacts, SocketPathFacts, StateFacts } from './doctor-facts.ts';
 import { machineProblems } from './local-problems.ts';
+import type { Problem } from './problem-table.ts';
 
 const { problem } = machineProblems;
 const mib = 1024 * 1024;
@@ -20,7 +21,7 @@ export const machineChecks: readonly Check<DoctorFacts>[] = [
   { id: 'clock', title: 'the clock', examine: ({ state, now }) => clock(state, now) },
   { id: 'system-roots', title: 'the roots that origins are verified with', examine: ({ machine }) => roots(machine) },
   { id: 'name-servers', title: 'DNS', examine: ({ machine }) => nameServers(machine) },
-  { id: 'listen', title: 'the address that clients connect to', examine: ({ listen }) => listening(listen) },
+  { id: 'listen', title: 'the addresses that clients connect to', examine: ({ listen }) => listening(listen) },
   { id: 'socket-path', title: 'the length of socket paths', examine: ({ socketPath }) => socketPaths(socketPath) },
 ];
 
@@ -56,19 +57,14 @@ function nameServers({ nameServers: { servers, silentBecause: reason } }: Machin
   return foundOr(reason === undefined ? [] : [problem('name-servers-silent', { servers: named, reason })], named);
 }
 
-function listening({ address, state, detail }: ListenFacts): CheckResult {
-  switch (state) {
-    case 'free':
-      return ok(`${address} is free`);
-    case 'ours':
-      return ok(`${address} is the running gateway's`);
-    case 'taken':
-      return foundOr([problem('listen-taken', { address })], '');
-    case 'refused':
-      return foundOr([problem('listen-refused', { address, detail })], '');
-    default:
-      return state satisfies never;
-  }
+function listening(all: readonly ListenFacts[]): CheckResult {
+  const words = all.map(({ address, state }) => `${address} is ${state === 'ours' ? "the running gateway's" : 'free'}`);
+  return foundOr(all.flatMap(listenProblems), words.join(', '));
+}
+
+function listenProblems({ flag, address, state, detail }: ListenFacts): readonly Problem[] {
+  if (state === 'taken') return [problem('listen-taken', { address, flag })];
+  return state === 'refused' ? [problem('listen-refused', { address, detail, flag })] : [];
 }
 
 /** sockets whose path is too long in the state folder stand in the temporary one */

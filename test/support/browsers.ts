@@ -23,12 +23,16 @@ export type BrowserOptions = {
   readonly proxyPort: number;
   /** PEM; undefined: the browser's own roots alone */
   readonly caFile: string | undefined;
+  /** of a proxy that speaks TLS (Chromium alone); the clear one of `proxyPort` when absent */
+  readonly proxyUrl?: string;
+  /** PEM, what that proxy's certificate is signed by */
+  readonly proxyCaFile?: string | undefined;
 };
 
 const startDeadlineMs = 60_000;
 
 export async function startChromium(options: BrowserOptions): Promise<Browser> {
-  const { path, home, proxyPort } = options;
+  const { path, home, proxyPort, proxyUrl = `http://127.0.0.1:${proxyPort}` } = options;
   await trust(options, join(home, '.pki', 'nssdb'));
   const child = startProcess(
     path,
@@ -37,7 +41,7 @@ export async function startChromium(options: BrowserOptions): Promise<Browser> {
       ...['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions'],
       ...[`--user-data-dir=${join(home, 'profile')}`, '--remote-debugging-port=0', '--password-store=basic'],
-      ...[`--proxy-server=http://127.0.0.1:${proxyPort}`, '--proxy-bypass-list=<-loopback>', 'about:blank'],
+      ...[`--proxy-server=${proxyUrl}`, '--proxy-bypass-list=<-loopback>', 'about:blank'],
     ],
     { env: scrubbedEnvironment(home) },
   );
@@ -115,10 +119,11 @@ async function closeBrowser(child: StartedProcess, disconnect: () => void): Prom
 }
 
 /** NSS, where both browsers look for roots beside their own: Chromium in the user's store, Firefox in the profile's */
-async function trust({ certutil, home, caFile }: BrowserOptions, store: string): Promise<void> {
+async function trust({ certutil, home, caFile, proxyCaFile }: BrowserOptions, store: string): Promise<void> {
   mkdirSync(store, { recursive: true });
   await run(['-N', '--empty-password']);
   if (caFile !== undefined) await run(['-A', '-t', 'C,,', '-n', 'leafgate', '-i', caFile]);
+  if (proxyCaFile !== undefined) await run(['-A', '-t', 'C,,', '-n', 'proxy', '-i', proxyCaFile]);
 
   async function run(args: readonly string[]): Promise<void> {
     const done = await runCommand(certutil, ['-d', `sql:${store}`, ...args], { env: scrubbedEnvironment(home) });

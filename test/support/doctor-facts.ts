@@ -31,7 +31,7 @@ export const soundFacts: DoctorFacts = {
     notAfter: plus(now, days(300)),
     leftOut: [],
   },
-  listen: { address: '127.0.0.1:3128', state: 'ours', detail: '' },
+  listen: [{ flag: '--listen', address: '127.0.0.1:3128', state: 'ours', detail: '' }],
   socketPath: { bytes: 40, fallbackBytes: 40, most: 107 },
   gateway: {
     ...{ kind: 'running', pid: 10, proxyUrl: 'http://127.0.0.1:3128' },

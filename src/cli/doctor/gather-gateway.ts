@@ -11,7 +11,8 @@ import type { Pool } from '../../pool/pool-types.ts';
 import { parseRoots, readSystemRoots } from '../../projection/system-roots.ts';
 import { bundleText, trustFilePaths } from '../../projection/trust-files.ts';
 import type { ListenAddress } from '../../settings/gateway-spec.ts';
-import { listenAddressText } from '../../settings/parse-listen.ts';
+import { listenAddressText, parseListenAddress } from '../../settings/parse-listen.ts';
+import type { GatewayOptions } from '../gateway-options.ts';
 import { systemReason } from '../../system-error.ts';
 import { gatewayTrustDir } from '../gateway-folder.ts';
 import { readGatewayNote, type RunningGatewayNote } from '../running-gateway-file.ts';
@@ -102,16 +103,29 @@ function compare(text: string | undefined, expected: string, needed: readonly st
   return needed.length > 0 && needed.every((sha256) => held.has(sha256)) ? 'old' : 'differs';
 }
 
-export async function gatherListen(listen: ListenAddress, gateway: GatewayFacts): Promise<ListenFacts> {
+type ListenOptions = Pick<GatewayOptions, 'listen' | 'front' | 'transparentPort'>;
+
+/** every address that a gateway with these options listens on */
+export async function gatherListen(options: ListenOptions, gateway: GatewayFacts): Promise<readonly ListenFacts[]> {
+  const { listen, front, transparentPort } = options;
+  const isOurs = gateway.kind === 'running' && new URL(gateway.proxyUrl).port === String(listen.port);
+  const everywhere = transparentPort === undefined ? undefined : parseListenAddress(`0.0.0.0:${transparentPort}`);
+  return Promise.all([
+    tryListen('--listen', listen, isOurs),
+    ...(front?.listen === undefined ? [] : [tryListen('--listen-tls', front.listen, isOurs)]),
+    ...(everywhere === undefined ? [] : [tryListen('--transparent', everywhere, isOurs)]),
+  ]);
+}
+
+async function tryListen(flag: ListenFacts['flag'], listen: ListenAddress, isOurs: boolean): Promise<ListenFacts> {
   const address = listenAddressText(listen);
   try {
     await probeListen(listen);
-    return { address, state: 'free', detail: '' };
+    return { flag, address, state: 'free', detail: '' };
   } catch (thrown) {
     const error = LeafgateError.from(thrown);
     const detail = String(error.fields['detail'] ?? error.message);
-    if (error.code !== 'envoy-listen-in-use') return { address, state: 'refused', detail };
-    const isOurs = gateway.kind === 'running' && new URL(gateway.proxyUrl).port === String(listen.port);
-    return { address, state: isOurs ? 'ours' : 'taken', detail };
+    if (error.code !== 'envoy-listen-in-use') return { flag, address, state: 'refused', detail };
+    return { flag, address, state: isOurs ? 'ours' : 'taken', detail };
   }
 }

@@ -47,7 +47,7 @@ async function gatherFacts(
   const [machine, envoy, listen, trust, environment, files] = await Promise.all([
     gatherMachine({ folder: state.folder, wantedConnections, ...nameServersOf(options) }),
     gatherEnvoy({ named: options.envoy, env }),
-    gatherListen(options.listen, gateway),
+    gatherListen(options, gateway),
     gatherTrust(state, pool),
     gatherEnvironment(env, proxyUrl, pool),
     gatherGivenFiles(options, pool, clock),

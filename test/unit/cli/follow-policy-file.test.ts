@@ -111,6 +111,19 @@ describe('following a policy file', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test('says of a file that is never the same twice that it is not taken, once, and takes it when it is quiet', async () => {
+    await follow('default: deny');
+    for (let round = 0; round < 80; round += 1) {
+      await writeFile(path(), `default: relay # ${round}`);
+      await pass(100);
+    }
+    expect(seen).toEqual(['refused policy-file-restless']);
+    await writeFile(path(), 'default: deny');
+    await pass(600);
+    // what was known before is news too: the refusal is over
+    expect(seen).toEqual(['refused policy-file-restless', 'taken deny']);
+  });
+
   test('takes a file that was renamed into place, and a swap of the folder behind a link', async () => {
     await mkdir(folder.file('one'));
     await mkdir(folder.file('two'));

@@ -67,8 +67,18 @@ const cases: readonly (readonly [string, Partial<DoctorFacts>, string, RegExp])[
   ],
   ['no name server', nameServers([]), 'name-servers-none', /resolv\.conf.*--resolve/],
   ['a silent name server', nameServers(['192.0.2.1'], 'no answer'), 'name-servers-silent', /192\.0\.2\.1.*no answer/],
-  ['a taken port', { listen: { address: 'a:1', state: 'taken', detail: '' } }, 'listen-taken', /a:1.*--listen/],
-  ['a foreign address', { listen: { address: 'a:1', state: 'refused', detail: 'no' } }, 'listen-refused', /a:1: no/],
+  [
+    'a taken port',
+    { listen: [{ flag: '--listen', address: 'a:1', state: 'taken', detail: '' }] },
+    'listen-taken',
+    /a:1.*--listen/,
+  ],
+  [
+    'a foreign address',
+    { listen: [{ flag: '--listen', address: 'a:1', state: 'refused', detail: 'no' }] },
+    'listen-refused',
+    /a:1: no/,
+  ],
   [
     'a long path',
     { socketPath: { bytes: 200, fallbackBytes: 150, most: 107 } },

@@ -79,7 +79,8 @@ describe('a gateway', () => {
 describe('the address to listen on', () => {
   const problems = async (text: string, port = 1): Promise<readonly string[]> => {
     const gateway = { ...soundFacts.gateway, proxyUrl: `http://127.0.0.1:${port}` } as typeof soundFacts.gateway;
-    return foundIn({ listen: await gatherListen(parseListenAddress(text), gateway) });
+    const options = { listen: parseListenAddress(text), front: undefined, transparentPort: undefined };
+    return foundIn({ listen: await gatherListen(options, gateway) });
   };
 
   test('is free, taken, or the running gateway’s own', async () => {
@@ -87,6 +88,15 @@ describe('the address to listen on', () => {
     const port = await listenOn(0);
     expect(await problems(`127.0.0.1:${port}`)).toEqual(['listen-taken']);
     expect(await problems(`127.0.0.1:${port}`, port)).toEqual([]);
+  });
+
+  test('of TLS and of redirected connections are looked at as well', async () => {
+    const [tls, redirected] = [await listenOn(0), await listenOn(0)];
+    const front = { listen: parseListenAddress(`127.0.0.1:${tls}`), certificateDir: '/c', clientCaFile: undefined };
+    const options = { listen: parseListenAddress('127.0.0.1:0'), front, transparentPort: redirected };
+    const listen = await gatherListen(options, { kind: 'none' });
+    expect(foundIn({ listen })).toEqual(['listen-taken', 'listen-taken']);
+    expect(listen.map(({ flag }) => flag)).toEqual(['--listen', '--listen-tls', '--transparent']);
   });
 
   test('of another machine is refused', async () => {
