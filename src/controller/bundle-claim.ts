@@ -19,6 +19,8 @@ export function claimBundle(existing: KubeObject, gateway: BundleGateway, ownerS
   if (owner === undefined) return { kind: 'nobody' };
   if (owner.namespace === gateway.namespace && owner.name === gateway.name) return { kind: 'ours' };
   if (ownerState === 'gone') return { kind: 'nobody' };
+  // an edit of the name alone must not take a bundle from its gateway for good
+  if (ownerState === 'unknown' && gateway.uid !== '' && owner.uid === gateway.uid) return { kind: 'ours' };
   const { namespace, name } = owner;
   return { kind: 'other', owner: { namespace, name }, isCertain: ownerState === 'claims' };
 }

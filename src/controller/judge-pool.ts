@@ -90,7 +90,11 @@ function judgeReading(reading: PoolReading, terms: PoolJudgeTerms): PoolJudgemen
 }
 
 /** faults of the form: with one of these nobody can tell which anchors the pool means */
-const formFaults: readonly string[] = ['pool-duplicate-id', 'pool-ca-private-key-as-certificate'];
+const formFaults: readonly string[] = [
+  'pool-duplicate-id',
+  'pool-ca-private-key-as-certificate',
+  'pool-ca-private-key-as-id',
+];
 
 function whyUnpublishable({ ca, anchor, faults }: CaReading): readonly string[] {
   if (anchor === undefined) return [withRemedy(faults)];

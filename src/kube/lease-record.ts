@@ -25,6 +25,10 @@ type Claim = { readonly identity: string; readonly durationMs: DurationMs; reado
 
 /** no Lease lasts less (422 from the API server for 0, kubernetes/kubernetes#80954) */
 const shortestSeconds = 1;
+/** a slip in a Lease that nobody renews must not keep everybody from work for ever; any holder renews far more often */
+const longestSeconds = 300;
+/** an int32 to the API server */
+const mostTransitions = 2 ** 31 - 1;
 
 export function readLease(lease: KubeObject): LeaseRecord {
   const spec = specOf(lease);
@@ -33,7 +37,7 @@ export function readLease(lease: KubeObject): LeaseRecord {
     typeof leaseDurationSeconds === 'number' && leaseDurationSeconds > 0 ? leaseDurationSeconds : shortestSeconds;
   return {
     holder: typeof holderIdentity === 'string' ? holderIdentity : '',
-    durationMs: seconds(count),
+    durationMs: seconds(Math.min(count, longestSeconds)),
     text: JSON.stringify([
       holderIdentity,
       leaseDurationSeconds,
@@ -73,7 +77,7 @@ export function claimedLease(lease: KubeObject, { identity, durationMs, now }: C
       leaseDurationSeconds: wholeSeconds(durationMs),
       acquireTime: isOurs ? (spec['acquireTime'] ?? microTime(now)) : microTime(now),
       renewTime: microTime(now),
-      leaseTransitions: isOurs ? transitions : transitions + 1,
+      leaseTransitions: isOurs ? transitions : transitions < mostTransitions ? transitions + 1 : 0,
     },
   };
 }

@@ -3,13 +3,22 @@
 import { createHash } from 'node:crypto';
 import type { LeafgateError } from '../errors.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
+import { holdsPrivateKey } from '../x509/private-key.ts';
 import { examineCa, linksOf } from './examine-ca.ts';
 import { examineExpiry, examineSigner, type SigningTerms } from './examine-dates.ts';
 import { FaultList } from './fault-list.ts';
 import { readPoolDocument, type JsonObject } from './pool-document.ts';
 import { poolErrors } from './pool-errors.ts';
 import type { PoolCa } from './pool-types.ts';
-import { readAnchor, readDate, readId, readIntermediates, readSigningKey, type CaEntry } from './read-ca-fields.ts';
+import {
+  maxIdChars,
+  readAnchor,
+  readDate,
+  readId,
+  readIntermediates,
+  readSigningKey,
+  type CaEntry,
+} from './read-ca-fields.ts';
 
 export type PoolTerms = SigningTerms & {
   /** names the file or the Secret in errors */
@@ -43,13 +52,22 @@ export function examinePool(bytes: Uint8Array, terms: PoolTerms): PoolReading {
     return examineEntry(entry, { terms, isActive: index === activeIndex, isDuplicate });
   });
   const active = cas[activeIndex];
-  if (active === undefined) throw poolErrors.error('pool-unknown-active', { active: document.activeId });
+  if (active === undefined) throw poolErrors.error('pool-unknown-active', { active: sayActive(document.activeId) });
   return { cas, active, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
+/** undefined also for what is not to be shown: everything that is said of a CA, and its bundle, names it by this */
 function idOf(members: JsonObject): string | undefined {
   const id = members['ID'];
-  return typeof id === 'string' && id !== '' ? id : undefined;
+  return typeof id === 'string' && id !== '' && isToBeShown(id) ? id : undefined;
+}
+
+function sayActive(id: string): string {
+  return isToBeShown(id) ? id : 'something that is no ID';
+}
+
+function isToBeShown(id: string): boolean {
+  return id.length <= maxIdChars && !holdsPrivateKey(id);
 }
 
 type EntryTerms = { readonly terms: PoolTerms; readonly isActive: boolean; readonly isDuplicate: boolean };

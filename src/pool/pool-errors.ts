@@ -88,6 +88,11 @@ export const poolErrors = errorSlice({
     remedy: 'replace the key by the certificate, and treat the key as leaked wherever the pool has been published',
     exitCode: usage,
   },
+  'pool-ca-private-key-as-id': {
+    message: 'CA {ca}: ID holds a private key, and everybody sees an ID',
+    remedy: 'give the CA an ID that is a name, and treat the key as leaked wherever the pool has been published',
+    exitCode: usage,
+  },
   'pool-ca-certificate-unreadable': {
     message: 'CA {ca}: {field}: {reason}',
     remedy: 'write the certificate again as DER, nothing after it',

@@ -6,7 +6,7 @@ import { LeafgateError } from '../errors.ts';
 import { SecretBytes } from '../secret-bytes.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { isPrivateKeyLabel, readPemBlocks } from '../x509/pem.ts';
-import { isPrivateKey, privateKeyFromDer, type PrivateKeyEncoding } from '../x509/private-key.ts';
+import { holdsPrivateKey, isPrivateKey, privateKeyFromDer, type PrivateKeyEncoding } from '../x509/private-key.ts';
 import { readCertificate } from '../x509/read-certificate.ts';
 import type { JsonObject } from './pool-document.ts';
 import { poolErrors } from './pool-errors.ts';
@@ -16,11 +16,12 @@ export type CaEntry = { readonly ca: string; readonly members: JsonObject };
 
 /** between the leaf and the root; real chains have one or two */
 const maxIntermediates = 8;
-const maxIdChars = 253;
+export const maxIdChars = 253;
 
 export function readId({ ca, members }: CaEntry): string {
   const id = text({ ca, members }, 'ID');
   if (id === undefined) throw fieldFault(ca, 'ID', 'is missing');
+  if (holdsPrivateKey(id)) throw poolErrors.error('pool-ca-private-key-as-id', { ca });
   if (id.length > maxIdChars) throw fieldFault(ca, 'ID', `has more than ${maxIdChars} characters`);
   return id;
 }

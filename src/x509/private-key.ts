@@ -38,6 +38,15 @@ export function isPrivateKey(bytes: Uint8Array): boolean {
   return bytes.length <= maxKeyBytes && encodings.some((type) => isReadable(bytes, type));
 }
 
+/** the shortest, an Ed25519 key, has 48 bytes */
+const shortestKeyText = 64;
+
+/** Whether a text is a private key, in PEM or base64: such as in a field beside the one where it belongs. */
+export function holdsPrivateKey(text: string): boolean {
+  if (text.includes('PRIVATE KEY')) return true;
+  return text.length >= shortestKeyText && isPrivateKey(Buffer.from(text, 'base64'));
+}
+
 function isReadable(bytes: Uint8Array, type: PrivateKeyEncoding): boolean {
   try {
     createPrivateKey({ key: Buffer.from(bytes), format: 'der', type });

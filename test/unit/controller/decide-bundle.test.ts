@@ -210,6 +210,14 @@ describe('a bundle of another gateway', () => {
     });
   });
 
+  test('is restored where only the name in it was edited, to a gateway that nobody can look for', () => {
+    const kept = published();
+    const annotations = { ...kept.object?.metadata.annotations, [bundleAnnotations.gateway]: 'elsewhere/gateway' };
+    kept.byHand((object) => ({ ...object, metadata: { ...object.metadata, annotations } }));
+    expect(decide(gateway, kept, publish(gateway, kept), { ownerState: 'unknown' }).kind).toBe('apply');
+    expect(decide(gateway, kept, publish(gateway, kept), { ownerState: 'claims' }).kind).toBe('conflict');
+  });
+
   test.each<[BundleIntent['kind'], BundleDecision['kind']]>([
     ['publish', 'apply'],
     ['pool-gone', 'remove'],

@@ -115,6 +115,9 @@ describe('nothing is published of a pool', () => {
     ['with a CA without root', poolOf([caFields('a', one), rootless]), 'Malformed', /CA b: RootCertificateDER/],
     ['with a CA without ID', poolOf([caFields('a', one), caFields('', two)]), 'Malformed', /CA number 2: ID/],
     ['with an ID twice', poolOf([caFields('a', one), caFields('a', two)]), 'Malformed', /more than once/],
+    ['with a key for an ID', poolOf([caFields(keyDer, one)]), 'Malformed', /CA number 1: ID holds a private key/],
+    ['with a key in PEM for an ID', poolOf([caFields(String(keyPem), one)]), 'Malformed', /ID holds a private key/],
+    ['with a key that is to sign', poolOf([caFields('a', one)], keyDer), 'NoActiveSigner', /no ID, and no CA/],
     ['with a key for a root', withFields({ RootCertificateDER: keyDer }), 'Malformed', /holds a private key/],
     [
       'with a key in PEM for a root',

@@ -114,6 +114,21 @@ describe('an election', () => {
     expect(election.isLeader()).toBe(true);
   });
 
+  it('waits no more than five minutes for a holder that never renews, whatever stands in the Lease', async () => {
+    store.put(leaseOf('slip', { leaseDurationSeconds: 2 ** 31 - 1, renewTime: '2999-01-01T00:00:00.000000Z' }));
+    await elect('a');
+    await pass(295_000);
+    expect(told).toEqual([]);
+    await pass(10_000);
+    expect(told).toEqual(['a starts']);
+  });
+
+  it('takes a Lease whose count of transitions can go no further', async () => {
+    store.put(leaseOf('', { leaseTransitions: 2 ** 31 - 1 }));
+    await elect('a');
+    expect(spec()).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
+  });
+
   it('has one leader of two, and the other takes over within a few seconds of a clean end', async () => {
     const first = await elect('a');
     const second = await elect('b');
