@@ -86,6 +86,12 @@ function internalDetail(thrown: unknown): string {
   return typeof path === 'string' ? `${path}: ${reason}` : reason;
 }
 
+/** Every problem that something thrown tells of; what is not ours is one. */
+export function problemsOf(thrown: unknown): readonly LeafgateError[] {
+  const error = LeafgateError.from(thrown);
+  return error.problems.length > 0 ? error.problems : [error];
+}
+
 export function errorSlice<Code extends string>(specs: { readonly [code in Code]: ErrorSpec }): ErrorSlice<Code> {
   return {
     specs,

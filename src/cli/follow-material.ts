@@ -3,9 +3,8 @@
 import { seconds, type Timer } from '../clock.ts';
 import type { AdminClient } from '../envoy/admin-client.ts';
 import { reloadCertificates } from '../envoy/reload-certificates.ts';
-import { LeafgateError } from '../errors.ts';
+import { LeafgateError, problemsOf } from '../errors.ts';
 import type { CheckedMaterial, MaterialItem, OpenedMaterial } from './gateway-material.ts';
-import { problemsOf } from './problems.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export type FollowMaterialParts = Surroundings & {

@@ -11,14 +11,13 @@ import {
   frontKeyName,
 } from '../bootstrap/proxy-front.ts';
 import { credentialRootsSecret, credentialSecret } from '../bootstrap/origin-credentials.ts';
-import { LeafgateError } from '../errors.ts';
+import { LeafgateError, problemsOf } from '../errors.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { GatewaySpec, OriginCredential, ShownCredential } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { examineCredential, examineRoots, type CredentialTerms, type NamedText } from '../x509/examine-credential.ts';
 import { parseCertificateBundle } from '../x509/pem.ts';
 import { checkOriginCas } from './envoy-files.ts';
-import { problemsOf } from './problems.ts';
 import { openCheckedFiles, type CheckedFiles, type NamedPath } from './checked-files.ts';
 
 type MaterialKind = 'front' | 'client-ca' | 'origin-ca' | 'origin-credential';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { seconds, type Timer } from '../clock.ts';
 import type { AdminClient } from '../envoy/admin-client.ts';
 import { frontCertificateName, frontKeyName } from '../bootstrap/proxy-front.ts';
-import { LeafgateError } from '../errors.ts';
+import { LeafgateError, problemsOf } from '../errors.ts';
 import type { SidecarSettings } from '../settings/sidecar-settings.ts';
 import { followMaterial, type FollowedMaterial } from './follow-material.ts';
 import { materialItems, openItem, podWords, type MaterialItem, type MaterialSpec } from './gateway-material.ts';
@@ -65,7 +65,7 @@ function specOf({ serving, clientRoots, originCertificates }: SidecarSettings): 
 }
 
 function tell({ kind, files: [{ path }] }: MaterialItem, error: LeafgateError, { log }: PodMaterialParts): void {
-  for (const problem of error.problems.length > 0 ? error.problems : [error]) {
+  for (const problem of problemsOf(error)) {
     log.error('mounted certificates are no good', { path, reason: kind, detail: problem.message, code: problem.code });
   }
 }

@@ -1,6 +1,6 @@
 // Checking a policy file, explaining a decision, counting hits: what `leafgate policy` does. Texts are made elsewhere.
 import { accessSync, constants } from 'node:fs';
-import { exitCodes, LeafgateError } from '../errors.ts';
+import { exitCodes, LeafgateError, problemsOf } from '../errors.ts';
 import { explainDecision } from '../policy/explain-decision.ts';
 import { isSwitchedOn, type SettingSource } from '../settings/read-settings.ts';
 import { parsePolicyQuestion } from '../settings/policy-question.ts';
@@ -13,7 +13,6 @@ import type { CommandContext, Io } from './command-context.ts';
 import { explanationJson, explanationText } from './explanation-text.ts';
 import { hitsTable, hitsText } from './hits-text.ts';
 import { checkJson, remarksOf, summaryText } from './policy-check-text.ts';
-import { problemsOf } from './problems.ts';
 import { errorLine } from './print-error.ts';
 import { loadPolicyFile, parsePolicyBytes, readPolicyBytes } from './read-policy-file.ts';
 import { readHitsOf } from './rule-counters.ts';

@@ -1,6 +1,6 @@
 // Making a pool, seeing what is in one, finding everything that is wrong. Keys are never shown.
 import { randomBytes } from 'node:crypto';
-import { LeafgateError, exitCodes, type ExitCode } from '../errors.ts';
+import { LeafgateError, exitCodes, problemsOf, type ExitCode } from '../errors.ts';
 import { shortestLeafMs } from '../mint/mint-settings.ts';
 import { createPool } from '../pool/create-pool.ts';
 import type { PoolTerms } from '../pool/examine-pool.ts';
@@ -90,7 +90,7 @@ async function faultsOf(source: PoolSource, values: ReadValues, context: Command
     return { isRead: false, faults: [LeafgateError.from(thrown)] };
   }
   const found = verifyPool(bytes, terms);
-  return { isRead: true, faults: found.flatMap((fault) => (fault.problems.length > 0 ? fault.problems : [fault])) };
+  return { isRead: true, faults: found.flatMap(problemsOf) };
 }
 
 function readPool(source: PoolSource, context: CommandContext): Promise<Uint8Array> {

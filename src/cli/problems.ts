@@ -1,5 +1,5 @@
 // Collects what is wrong with a call, so that a person hears of everything at once.
-import { LeafgateError } from '../errors.ts';
+import { LeafgateError, problemsOf } from '../errors.ts';
 
 export type Problems = {
   /** undefined when `read` threw; what it threw is kept */
@@ -24,12 +24,6 @@ export function createProblems(): Problems {
       if (first !== undefined) throw LeafgateError.all([first, ...more]);
     },
   };
-}
-
-/** Every problem that something thrown tells of; what is not ours is one. */
-export function problemsOf(thrown: unknown): readonly LeafgateError[] {
-  const error = LeafgateError.from(thrown);
-  return error.problems.length > 0 ? error.problems : [error];
 }
 
 /** One line: the first problem, and how many more there are. */

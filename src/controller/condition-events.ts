@@ -10,9 +10,6 @@ export type ConditionEvent = {
   readonly note: string;
 };
 
-/** the API server refuses a longer note */
-const maxNoteBytes = 1024;
-
 export function conditionEvents(
   previous: readonly StatusCondition[],
   next: readonly StatusCondition[],
@@ -23,17 +20,7 @@ export function conditionEvents(
     const isSame = before?.status === status && before.reason === reason;
     // what is not known yet is no news
     if (!isOurs || isSame || status === 'Unknown') return [];
-    const note = cutTo(maxNoteBytes, `${type}: ${message}`);
+    const note = `${type}: ${message}`;
     return [{ type: status === 'True' ? 'Normal' : 'Warning', reason, action: 'Judge', note }];
   });
-}
-
-function cutTo(maxBytes: number, text: string): string {
-  const ellipsis = '…';
-  const bytes = Buffer.from(text, 'utf8');
-  if (bytes.length <= maxBytes) return text;
-  let end = maxBytes - Buffer.byteLength(ellipsis);
-  // the octets 10xxxxxx go on a character that has begun before
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.toString('utf8', 0, end) + ellipsis;
 }

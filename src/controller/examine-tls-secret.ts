@@ -1,12 +1,12 @@
 // What is wrong with a Secret of type kubernetes.io/tls before anybody uses it: the API server takes empty keys, and Envoy
 // takes an expired certificate without a word. Pure; no key ever gets into a word.
 import type { EpochMs } from '../clock.ts';
-import type { LeafgateError } from '../errors.ts';
+import { problemsOf, type LeafgateError } from '../errors.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { examineCredential, type NamedText } from '../x509/examine-credential.ts';
 import { parseCertificateBundle } from '../x509/pem.ts';
 import type { SecretContent } from './controller-types.ts';
-import { problemsOf, secretText } from './judge.ts';
+import { secretText } from './judge.ts';
 
 export type TlsSecretFault = {
   readonly kind: 'malformed' | 'key-mismatch' | 'expired';

@@ -1,12 +1,12 @@
 // Judges a key of a ConfigMap that holds CA certificates, strictly: every PEM block is a certificate that can be read, and
 // what is not is named by its place and never passed over. Pure; what stood in a private key's block is in no word.
 import type { EpochMs } from '../clock.ts';
-import type { LeafgateError } from '../errors.ts';
+import { problemsOf, type LeafgateError } from '../errors.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { examineRoots } from '../x509/examine-credential.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { ConfigMapContent, Judgement, ObjectName, Observed } from './controller-types.ts';
-import { judge, problemsOf } from './judge.ts';
+import { judge } from './judge.ts';
 
 type CaBundleCondition = 'OriginCABundleResolved' | 'ClientCABundleResolved';
 type Reason = ReasonOf<CaBundleCondition>;

@@ -1,7 +1,7 @@
 // Judges the CA pool of a gateway, by the same code as the sidecar that signs with it, and says which anchors may be
 // published. Pure. Private key bytes never leave it: not in an anchor, not in a message.
 import { days, epoch, type DurationMs, type EpochMs } from '../clock.ts';
-import type { LeafgateError } from '../errors.ts';
+import { problemsOf, type LeafgateError } from '../errors.ts';
 import { examinePool, type CaReading, type PoolReading } from '../pool/examine-pool.ts';
 import { poolSecretKey } from '../pool/pool-document.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -9,7 +9,7 @@ import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import { timeText } from './bundle-record.ts';
 import { bundleText, maxBundleBytes } from './bundle-text.ts';
-import { judge, problemsOf, sayProblems, secretText } from './judge.ts';
+import { judge, sayProblems, secretText } from './judge.ts';
 import { refuseAnchor } from './refuse-anchor.ts';
 
 export type PoolJudgement = {

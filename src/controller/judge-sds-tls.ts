@@ -1,12 +1,13 @@
 // Judges how Envoy and the SDS server are to speak, by virtrigaud's table: no TLS block is refused, plaintext is a choice
 // that somebody must have made. Beyond it, the Secret is looked at before anybody dials. Pure.
 import type { EpochMs } from '../clock.ts';
+import { problemsOf } from '../errors.ts';
 import type { SdsSpec } from '../settings/egress-gateway-types.ts';
 import { examineRoots } from '../x509/examine-credential.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import { examineTlsKeys, namedKey } from './examine-tls-secret.ts';
-import { judge, problemsOf, secretText } from './judge.ts';
+import { judge, secretText } from './judge.ts';
 
 type Reason = ReasonOf<'TLSConfigured'>;
 

@@ -1,6 +1,6 @@
 // Makes a judgement: its status comes from the table of conditions, its message fits the API and holds nothing that could
 // disturb a terminal. It must not know what is judged.
-import { LeafgateError, printable } from '../errors.ts';
+import { printable, type LeafgateError } from '../errors.ts';
 import { conditionTable, type ConditionType, type ReasonOf, type ReasonSpec } from './condition-table.ts';
 import type { Judgement, ObjectName } from './controller-types.ts';
 
@@ -24,12 +24,6 @@ export function judge<Type extends ConditionType>(
 export function findReasonSpec(type: ConditionType, reason: string): ReasonSpec | undefined {
   const reasons: { readonly [reason: string]: ReasonSpec } = conditionTable[type].reasons;
   return Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
-}
-
-/** what was thrown as the list of all its problems */
-export function problemsOf(thrown: unknown): readonly LeafgateError[] {
-  const error = LeafgateError.from(thrown);
-  return error.problems.length > 0 ? error.problems : [error];
 }
 
 /** all problems in one sentence, each once */

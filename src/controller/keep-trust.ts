@@ -2,6 +2,7 @@
 // its clients trust goes on all the same, as far as pool and bundle could be read: a CA must not be held back, nor an edited
 // bundle stand, because of a mistake in a policy.
 import { millis, type Clock, type DurationMs, type EpochMs } from '../clock.ts';
+import { problemsOf } from '../errors.ts';
 import type { KubeObject, KubeResource, ObjectPlace } from '../kube/kube-types.ts';
 import type { EgressGatewayReading } from '../settings/egress-gateway.ts';
 import type { EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
@@ -9,7 +10,7 @@ import type { Judgements } from './controller-types.ts';
 import type { FollowedObjects } from './followed-objects.ts';
 import { judgePoolAt } from './judge-gateway.ts';
 import { judgeReady } from './judge-ready.ts';
-import { problemsOf, sayProblems } from './judge.ts';
+import { sayProblems } from './judge.ts';
 import { publishTrust, type PublishedTrust, type TrustParts } from './publish-trust.ts';
 import { reportStatus, type ReportParts } from './report-status.ts';
 import { isSignerAllowed, type SignerBound } from './signer-bounds.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { epoch, type EpochMs } from '../../clock.ts';
 import type { FoundFault, PoolFacts, SocketPathFacts, StateFacts } from '../../doctor/doctor-facts.ts';
-import { LeafgateError } from '../../errors.ts';
+import { problemsOf, type LeafgateError } from '../../errors.ts';
 import { shortestLeafMs } from '../../mint/mint-settings.ts';
 import { parsePool } from '../../pool/parse-pool.ts';
 import type { Pool } from '../../pool/pool-types.ts';
@@ -90,8 +90,7 @@ export async function gatherPool(state: StateFolder, now: EpochMs, allowEd25519:
 }
 
 export function faultsOf(thrown: unknown): readonly FoundFault[] {
-  const error = LeafgateError.from(thrown);
-  return (error.problems.length > 0 ? error.problems : [error]).map(faultOf);
+  return problemsOf(thrown).map(faultOf);
 }
 
 function faultOf({ code, message, remedy }: LeafgateError): FoundFault {

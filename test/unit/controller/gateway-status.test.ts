@@ -324,16 +324,6 @@ describe('events', () => {
     expect(conditionEvents([], first).map(({ reason }) => reason)).toEqual(['Ready', 'Published', 'UnixSocket']);
   });
 
-  test('have notes of at most 1024 bytes, cut between characters', () => {
-    for (const filler of ['x', 'é', '€', '😀']) {
-      const long = mergeConditions([], { CAPoolReady: judge('CAPoolReady', 'Malformed', filler.repeat(1200)) }, terms);
-      const [event] = conditionEvents([], long);
-      expect(Buffer.byteLength(event?.note ?? '')).toBeLessThanOrEqual(1024);
-      expect(Buffer.byteLength(event?.note ?? '')).toBeGreaterThan(1016);
-      expect(event?.note).not.toContain('\ufffd');
-    }
-  });
-
   test('the table has every type that is judged', () => {
     expect(conditionTypes).toHaveLength(8);
   });
