@@ -3,12 +3,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LeafgateError } from '../errors.ts';
 import type { KubeClient, KubeObject, KubeResource } from '../kube/kube-types.ts';
+import { groupVersionOf } from '../kube/object-path.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import { controllerErrors } from './controller-errors.ts';
 import { bundleFinalizer, fieldManagers } from './field-managers.ts';
 import { filesLabels, filesManager } from './files-claim.ts';
-import { apiVersionOf, configMaps, deployments, egressGateways } from './watched-kinds.ts';
+import { configMaps, deployments, egressGateways } from './watched-kinds.ts';
 
 export type WriteParts = {
   readonly client: KubeClient;
@@ -137,7 +138,7 @@ class CountedWrites implements ClusterWrites {
 /** with the UID, so that a gateway that is gone is not made anew */
 function statusBody({ namespace, name, uid }: EgressGatewayIdentity, status: EgressGatewayStatus): KubeObject {
   return {
-    apiVersion: apiVersionOf(egressGateways),
+    apiVersion: groupVersionOf(egressGateways),
     kind: egressGateways.kind,
     metadata: { namespace, name, uid },
     status,
@@ -148,10 +149,10 @@ function filesBody({ name, data, owner }: FilesContent): KubeObject {
   const labels = { [filesLabels.managedBy]: filesManager, [filesLabels.gateway]: owner.name };
   // it goes with its gateway: what is rendered for one is of no use without it
   const ownerReferences = [
-    { apiVersion: apiVersionOf(egressGateways), kind: egressGateways.kind, name: owner.name, uid: owner.uid },
+    { apiVersion: groupVersionOf(egressGateways), kind: egressGateways.kind, name: owner.name, uid: owner.uid },
   ];
   const metadata = { name, namespace: owner.namespace, labels, ownerReferences };
-  return { apiVersion: apiVersionOf(configMaps), kind: configMaps.kind, metadata, data };
+  return { apiVersion: groupVersionOf(configMaps), kind: configMaps.kind, metadata, data };
 }
 
 /** nothing would change: our labels and owner are there, and the data is ours to the last key */

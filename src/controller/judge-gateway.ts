@@ -1,11 +1,14 @@
 // Everything that can be judged of a gateway before anything is written: each dependency by its judge, and the good inputs of
 // its files. Pure: what the API said comes as an argument.
 import { millis, type EpochMs } from '../clock.ts';
+import type { ObjectPlace } from '../kube/kube-types.ts';
 import { originRoots } from '../pool/origin-roots.ts';
 import type { ConfigMapKey, EgressGateway } from '../settings/egress-gateway-types.ts';
 import { quantitySettings } from '../settings/quantity-settings.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
-import { encodeCertificatesPem, parseCertificateBundle } from '../x509/pem.ts';
+import { encodeCertificatesPem } from '../x509/pem.ts';
+import { bundleContent } from './build-bundle.ts';
+import { readBundleText } from './bundle-text.ts';
 import type { Judgements, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import type { Look } from './followed-objects.ts';
 import type { GatewayDependencies } from './gateway-dependencies.ts';
@@ -20,7 +23,6 @@ import { judgeSdsTls } from './judge-sds-tls.ts';
 import { judgeServingSecret } from './judge-serving-secret.ts';
 import { observedConfigMap, observedSecret } from './read-observed.ts';
 import { requiredDnsNames } from './required-dns-names.ts';
-import type { ObjectPlace } from '../kube/kube-types.ts';
 
 export type GatewayFacts = {
   readonly gateway: EgressGateway;
@@ -119,19 +121,9 @@ function originRootsPem(
 /** Those of the pool, and those that are published: an anchor that leaves the pool is still trusted by actors. */
 function ownAnchors(pool: PoolJudgement, { dependencies: { bundle }, look }: GatewayFacts): readonly Certificate[] {
   const known = bundle === undefined ? undefined : look(bundle);
-  const published = known?.kind === 'found' ? publishedAnchors(known.object['spec']) : [];
+  // one that somebody else wrote may be unreadable, and ours replaces it
+  const published = known?.kind === 'found' ? readBundleText(bundleContent(known.object).trustBundle) : [];
   return [...pool.anchors.map(({ certificate }) => certificate), ...published];
-}
-
-function publishedAnchors(spec: unknown): readonly Certificate[] {
-  const text: unknown = typeof spec === 'object' && spec !== null ? Reflect.get(spec, 'trustBundle') : undefined;
-  if (typeof text !== 'string') return [];
-  try {
-    return parseCertificateBundle(text, 'the published bundle', 'anywhere');
-  } catch {
-    // a bundle that somebody else wrote; ours replaces it
-    return [];
-  }
 }
 
 function pem(certificates: readonly Certificate[]): string {

@@ -3,13 +3,14 @@
 import { bundleResource, findBundleVersion } from '../kube/find-bundle-version.ts';
 import { kubeFailureOf } from '../kube/kube-failure.ts';
 import type { KubeClient, KubeObject, KubeResource } from '../kube/kube-types.ts';
+import { groupVersionOf } from '../kube/object-path.ts';
 import type { Log } from '../observe/log.ts';
 import { parseEgressGateway } from '../settings/egress-gateway.ts';
 import { controllerErrors } from './controller-errors.ts';
 import { probeAccess, tryBriefly, type PlannedBundle, type ProbeParts } from './probe-access.ts';
 import type { RuleTerms } from './required-rules.ts';
 import { isSignerAllowed } from './signer-bounds.ts';
-import { apiVersionOf, egressGateways } from './watched-kinds.ts';
+import { egressGateways } from './watched-kinds.ts';
 
 export type PrepareParts = Omit<ProbeParts, 'client'> & { readonly client: KubeClient; readonly log: Log };
 
@@ -20,7 +21,7 @@ export type PrepareParts = Omit<ProbeParts, 'client'> & { readonly client: KubeC
 export function prepareController(terms: RuleTerms, parts: PrepareParts): Promise<KubeResource | undefined> {
   return tryBriefly(parts.clock, async () => {
     const { client, log } = parts;
-    const served = await client.resourcesOf(apiVersionOf(egressGateways));
+    const served = await client.resourcesOf(groupVersionOf(egressGateways));
     if (served?.includes(egressGateways.plural) !== true) throw controllerErrors.error('controller-crd-missing');
     const version = await findBundleVersion(client);
     const resource = version && bundleResource(version);

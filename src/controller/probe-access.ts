@@ -6,6 +6,7 @@ import { days, millis, seconds } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import { kubeFailureOf, type KubeFailureKind } from '../kube/kube-failure.ts';
 import type { KubeClient, KubeResource } from '../kube/kube-types.ts';
+import { groupVersionOf } from '../kube/object-path.ts';
 import { bundleObjectName } from '../settings/kubernetes-names.ts';
 import { createCa } from '../x509/create-ca.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
@@ -13,7 +14,6 @@ import { controllerErrors } from './controller-errors.ts';
 import { fieldManagers } from './field-managers.ts';
 import { sayRule, type Rule } from './missing-rule.ts';
 import { bundleWriteRules, requiredRules, type Requirement, type RuleTerms } from './required-rules.ts';
-import { apiVersionOf } from './watched-kinds.ts';
 
 export type ProbeTerms = RuleTerms & {
   /** of the gateways that there are, within the bounds */
@@ -105,7 +105,7 @@ async function tryBundle(
 ): Promise<LeafgateError | undefined> {
   const anchor = createCa({ now: clock.now(), lifetimeMs: days(1), randomBytes });
   const body = {
-    apiVersion: apiVersionOf(resource),
+    apiVersion: groupVersionOf(resource),
     kind: resource.kind,
     metadata: { name: objectName },
     spec: { signerName, trustBundle: encodeCertificatesPem([anchor.certificate]) },

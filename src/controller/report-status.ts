@@ -3,13 +3,14 @@
 import type { EpochMs } from '../clock.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeClient, KubeObject } from '../kube/kube-types.ts';
+import { groupVersionOf } from '../kube/object-path.ts';
 import { parseEgressGateway } from '../settings/egress-gateway.ts';
 import type { EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import type { ClusterWrites } from './cluster-writes.ts';
 import { conditionEvents } from './condition-events.ts';
 import type { Judgements } from './controller-types.ts';
 import { equalStatus, gatewayStatus } from './gateway-status.ts';
-import { apiVersionOf, egressGateways } from './watched-kinds.ts';
+import { egressGateways } from './watched-kinds.ts';
 
 export type StatusReport = {
   readonly gateway: EgressGatewayIdentity;
@@ -51,5 +52,5 @@ function identityOf(object: KubeObject): EgressGatewayIdentity {
 }
 
 export function regarding({ namespace, name, uid }: EgressGatewayIdentity) {
-  return { apiVersion: apiVersionOf(egressGateways), kind: egressGateways.kind, namespace, name, uid };
+  return { apiVersion: groupVersionOf(egressGateways), kind: egressGateways.kind, namespace, name, uid };
 }

@@ -24,11 +24,6 @@ function core(plural: string, kind: string): KubeResource {
   return { group: '', version: 'v1', plural, kind, isNamespaced: true };
 }
 
-/** `apiVersion` of an object of that kind */
-export function apiVersionOf({ group, version }: KubeResource): string {
-  return group === '' ? version : `${group}/${version}`;
-}
-
 /** the same text for the same object, whatever it was made from */
 export function placeKey({ resource, namespace = '', name }: ObjectPlace): string {
   return [resource.group, resource.version, resource.plural, namespace, name].join('/');
