@@ -1,7 +1,7 @@
 // A round over a gateway whose spec cannot be read whole. What is wrong is said, and the files of the last good spec stay; what
 // its clients trust goes on all the same, as far as pool and bundle could be read: a CA must not be held back, nor an edited
 // bundle stand, because of a mistake in a policy.
-import { millis, type Clock, type DurationMs, type EpochMs } from '../clock.ts';
+import type { EpochMs } from '../clock.ts';
 import { problemsOf } from '../errors.ts';
 import type { KubeObject, KubeResource, ObjectPlace } from '../kube/kube-types.ts';
 import type { EgressGatewayReading } from '../settings/egress-gateway.ts';
@@ -11,6 +11,7 @@ import type { FollowedObjects } from './followed-objects.ts';
 import { judgePoolAt } from './judge-gateway.ts';
 import { judgeReady } from './judge-ready.ts';
 import { sayProblems } from './judge.ts';
+import { nextRound, type RoundTerms } from './next-round.ts';
 import { publishTrust, type PublishedTrust, type TrustParts } from './publish-trust.ts';
 import { reportStatus, type ReportParts } from './report-status.ts';
 import { isSignerAllowed, type SignerBound } from './signer-bounds.ts';
@@ -26,12 +27,10 @@ export type RefusedGateway = {
 };
 
 export type KeepTrustParts = TrustParts &
+  RoundTerms &
   Omit<ReportParts, 'now'> & {
     readonly followed: FollowedObjects;
-    readonly clock: Clock;
-    readonly random: () => number;
     readonly signers: readonly SignerBound[];
-    readonly resyncMs: DurationMs;
     readonly seen: (key: string, status: EgressGatewayStatus | undefined) => void;
   };
 
@@ -56,7 +55,7 @@ export async function keepTrust(refused: RefusedGateway, parts: KeepTrustParts):
     { ...parts, now },
   );
   parts.seen(key, status);
-  return outcomeOf(trust?.published, now, parts);
+  return nextRound(trust?.published.publication, undefined, parts);
 }
 
 type Places = { readonly pool?: ObjectPlace; readonly bundle?: ObjectPlace };
@@ -92,19 +91,4 @@ async function lookAfterTrust(
   const published = await publishTrust({ owner, pool, resource, look, isAllowed, now }, parts);
   const judgements = { CAPoolReady: pool.judgement, TrustBundlePublished: published.judgement };
   return { judgements, published, activeId: pool.activeId };
-}
-
-function outcomeOf(
-  published: PublishedTrust | undefined,
-  now: EpochMs,
-  { resyncMs, random }: KeepTrustParts,
-): WorkOutcome {
-  const { publication } = published ?? {};
-  if (publication?.kind === 'failed') return { kind: 'retry' };
-  const resync = resyncMs * (1 - random() / 2);
-  const until = publication?.kind === 'stands' ? publication.until : undefined;
-  return {
-    kind: 'done',
-    againAfterMs: millis(until === undefined ? resync : Math.min(resync, Math.max(0, until - now))),
-  };
 }

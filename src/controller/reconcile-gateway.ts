@@ -1,6 +1,6 @@
 // One round over one gateway: look at what it depends on, judge it, make the bundle, the files and the status what they
 // shall be. It starts from what stands in the cluster and keeps nothing of earlier rounds, so that it may run at any time.
-import { millis, type Clock, type DurationMs } from '../clock.ts';
+import { millis } from '../clock.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeClient, KubeObject, ObjectPlace } from '../kube/kube-types.ts';
 import type { Log } from '../observe/log.ts';
@@ -16,10 +16,10 @@ import { earlierClaim } from './deployment-claim.ts';
 import { dependenciesOf, placesOf } from './gateway-dependencies.ts';
 import { gatewayKey, type GatewayIndex } from './gateway-index.ts';
 import { judgeGateway } from './judge-gateway.ts';
-import type { Publication } from './judge-publication.ts';
 import { gatingConditions, judgeReady, type Obstacles } from './judge-ready.ts';
 import { keepTrust } from './keep-trust.ts';
 import { letGoOfGateway } from './let-go-of-gateway.ts';
+import { nextRound, type RoundTerms } from './next-round.ts';
 import { publishTrust } from './publish-trust.ts';
 import type { Render } from './remember-renderings.ts';
 import { reportStatus } from './report-status.ts';
@@ -28,20 +28,17 @@ import type { TurnsByKey } from './turns-by-key.ts';
 import type { WorkOutcome } from './work-queue.ts';
 import { writeFiles, type FilesOutcome } from './write-files.ts';
 
-export type ReconcileParts = {
+export type ReconcileParts = RoundTerms & {
   readonly client: Pick<KubeClient, 'get'>;
   readonly writes: ClusterWrites;
   readonly events: EventRecorder;
   readonly gateways: GatewayIndex;
   readonly followed: FollowedObjects;
   readonly bundles: BundleVersionWatch;
-  readonly clock: Clock;
-  readonly random: () => number;
   readonly log: Log;
   readonly signers: readonly SignerBound[];
   readonly clusterDomain: string;
   readonly commonRoots: readonly Certificate[];
-  readonly resyncMs: DurationMs;
   /** by the name of the bundle */
   readonly inTurn: TurnsByKey;
   readonly render: Render;
@@ -86,7 +83,6 @@ async function lookAfter(key: string, { object, gateway }: Subject, parts: Recon
   const view = judgeGateway({ gateway, dependencies, look, now, ...parts });
   const owner = { ...gateway, trustBundle: gateway.spec.trustBundle };
   const published = await publishTrust({ owner, ...view, resource, look, isAllowed, now }, withKnown(parts));
-  const { publication } = published;
   const judgements = { ...view.judgements, TrustBundlePublished: published.judgement };
   const files = isAllowed
     ? await writeFiles(
@@ -111,24 +107,13 @@ async function lookAfter(key: string, { object, gateway }: Subject, parts: Recon
     { ...parts, now: clock.now() },
   );
   parts.seen(key, status);
-  return outcomeOf(publication, files, parts);
+  if (files.isToRetry) return { kind: 'retry' };
+  return nextRound(published.publication, files.isDeploymentMissing ? askForDeploymentMs : undefined, parts);
 }
 
 function outOfBounds({ TrustBundlePublished }: Judgements): FilesOutcome {
   const obstacles: Obstacles = { SignerNotAllowed: TrustBundlePublished?.message ?? '' };
   return { obstacles, isToRetry: false, isDeploymentMissing: false };
-}
-
-function outcomeOf(publication: Publication, files: FilesOutcome, parts: ReconcileParts): WorkOutcome {
-  if (publication.kind === 'failed' || files.isToRetry) return { kind: 'retry' };
-  const until = publication.kind === 'stands' ? publication.until : undefined;
-  const resync = parts.resyncMs * (1 - parts.random() / 2);
-  const waits = [
-    resync,
-    ...(until === undefined ? [] : [Math.max(0, until - parts.clock.now())]),
-    ...(files.isDeploymentMissing ? [askForDeploymentMs] : []),
-  ];
-  return { kind: 'done', againAfterMs: millis(Math.min(...waits)) };
 }
 
 function allGateways({ gateways }: ReconcileParts): readonly KubeObject[] {
