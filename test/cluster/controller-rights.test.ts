@@ -20,6 +20,7 @@ import {
   type AccountAccess,
   type AccountRules,
 } from '../support/cluster/service-account.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 type Rule = NonNullable<AccountRules['cluster']>[number];
 
@@ -121,6 +122,41 @@ describeWithControlPlane('the rights of a controller', {}, (plane) => {
     expect((await world.admin.get(bundlePath(world))).status).toBe(200);
     mustSucceed(await world.admin.post(`${rbac}/clusterrolebindings`, { metadata: { name }, subjects, roleRef }));
     await waitForReason(world, 'TrustBundlePublished', 'Published', { deadlineMs: 60_000 });
+  });
+
+  test('end at what the admission of the cluster takes: a bundle that it refuses is Rejected, with its reason', async () => {
+    const name = `refuse-${world.domain}`;
+    const admission = '/apis/admissionregistration.k8s.io/v1';
+    const rule = {
+      apiGroups: ['certificates.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['*'],
+      resources: ['clustertrustbundles'],
+    };
+    const expression = `object == null || object.metadata.name != '${world.domain}:mitm:second'`;
+    const policy = {
+      metadata: { name },
+      spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression, message: 'not on a Monday' }] },
+    };
+    const binding = { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } };
+    mustSucceed(await world.admin.post(`${admission}/validatingadmissionpolicies`, policy));
+    mustSucceed(await world.admin.post(`${admission}/validatingadmissionpolicybindings`, binding));
+    await applySecret(world, 'pool', { pool: newPool() });
+    await world.start();
+    await applyGateway(world);
+    await waitForReason(world, 'TrustBundlePublished', 'Published');
+    const { spec } = mustSucceed(await world.admin.get(bundlePath(world)));
+    const tried = {
+      ...{ apiVersion: 'certificates.k8s.io/v1', kind: 'ClusterTrustBundle', spec },
+      metadata: { name: `${world.domain}:mitm:second` },
+    };
+    await waitFor('the policy to be enforced', async () => {
+      const answer = await world.admin.apply(bundlePath(world, 'second'), tried, { query: 'dryRun=All' });
+      return answer.status === 422;
+    });
+    await applyGateway(world, 'second');
+    const said = await waitForReason(world, 'TrustBundlePublished', 'Rejected', { name: 'second' });
+    expect(said['message']).toContain('not on a Monday');
   });
 
   test('end at the signers that it was started with: nothing is written for another', async () => {
