@@ -42,11 +42,18 @@ export function judgeReady(judgements: Judgements, obstacles: Obstacles): Judgem
     return sentence === undefined ? [] : [{ reason, sentence }];
   });
   const [first] = inTheWay;
-  if (first !== undefined) return judge('Ready', first.reason, inTheWay.map(({ sentence }) => sentence).join('; '));
+  if (first !== undefined) return judge('Ready', first.reason, sayOnce(inTheWay.map(({ sentence }) => sentence)));
   const isWhole = always.every((type) => judgements[type] !== undefined);
   return isWhole
     ? judge('Ready', 'Ready', 'nothing is in the way')
     : judge('Ready', 'Pending', 'not everything has been judged yet');
+}
+
+/** A signer out of bounds is an obstacle and what its condition says: a person reads it once. */
+function sayOnce(sentences: readonly string[]): string {
+  const isSaid = (sentence: string, index: number): boolean =>
+    sentences.slice(0, index).some((earlier) => sentence.endsWith(`: ${earlier}`));
+  return sentences.filter((sentence, index) => !isSaid(sentence, index)).join('; ');
 }
 
 /** Conditions for which the first rendering of the gateway's files waits. */

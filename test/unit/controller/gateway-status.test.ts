@@ -210,6 +210,15 @@ describe('Ready', () => {
     });
   });
 
+  test('says once what an obstacle and a condition say alike', () => {
+    const bad = { ...good, TrustBundlePublished: judge('TrustBundlePublished', 'SignerNotAllowed', 'not this signer') };
+    expect(judgeReady(bad, { SignerNotAllowed: 'not this signer' })).toEqual({
+      status: 'False',
+      reason: 'SignerNotAllowed',
+      message: 'not this signer',
+    });
+  });
+
   test('every reason of its table can be given', () => {
     expect(Object.keys(conditionTable.Ready.reasons)).toHaveLength(16);
   });
