@@ -1,5 +1,6 @@
 // One round over one gateway: look at what it depends on, judge it, make the bundle, the files and the status what they
-// shall be. It starts from what stands in the cluster and keeps nothing of earlier rounds, so that it may run at any time.
+// shall be. It starts from what stands in the cluster, so that it may run at any time: what is remembered of earlier rounds only
+// saves work.
 import { millis } from '../clock.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeClient, KubeObject, ObjectPlace } from '../kube/kube-types.ts';
