@@ -137,7 +137,7 @@ describe('the controller', () => {
   test('keeps its heap well below its memory limit, which is small', () => {
     const heapMiB = Number(/^--max-old-space-size=(\d+)$/.exec(container.env?.[0]?.value ?? '')?.[1]);
     const limit = bytes(container.resources.limits.memory) / 1024 / 1024;
-    expect(limit).toBeLessThanOrEqual(192);
+    expect(limit).toBeLessThanOrEqual(384);
     expect(heapMiB).toBeLessThanOrEqual(limit * 0.6);
   });
 
