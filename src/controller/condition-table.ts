@@ -65,7 +65,7 @@ export const conditionTable = {
         status: 'False',
         when: 'the Secret does not exist; the bundle is withdrawn `retainFor` after it has gone',
         remedy:
-          'create it with `leafgate pool create --secret NAMESPACE/NAME`, or restore it: the controller never makes a CA of its own accord',
+          'restore it if it was lost, since a new CA is trusted by nobody yet, or create the first with `leafgate pool create --secret NAMESPACE/NAME`: the controller never makes a CA of its own accord',
       },
       Unavailable: {
         status: 'False',

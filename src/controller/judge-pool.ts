@@ -42,7 +42,7 @@ export function judgePool(observed: Observed<SecretContent>, terms: PoolJudgeTer
     case 'absent':
       return unpublishable(
         'NotFound',
-        `${secret} does not exist: create it with \`leafgate pool create --secret ${terms.secret.namespace}/${terms.secret.name}\`, or restore it`,
+        `${secret} does not exist: restore it if it was lost, since a new CA is trusted by nobody yet, or create the first with \`leafgate pool create --secret ${terms.secret.namespace}/${terms.secret.name}\``,
       );
     case 'unavailable':
       return unpublishable('Unavailable', `${secret} cannot be read: ${observed.detail}; it is tried again`);
