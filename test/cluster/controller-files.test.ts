@@ -56,6 +56,9 @@ describeWithControlPlane('the files of a gateway', {}, (plane) => {
     expect(metadata.labels).toMatchObject({ 'leafgate.dev/gateway': 'gw' });
     const rounds = (): Promise<number> => controller.metric('leafgate_controller_reconciles_total{outcome="done"}');
     const writes = (): Promise<number> => controller.metric('leafgate_controller_writes_total{what="files",ok="yes"}');
+    // a write is in the cluster before it is counted: the round that made it has to end first
+    const restored = await rounds();
+    await waitFor('that round to end', async () => (await rounds()) >= restored + 2);
     const [begun, written] = [await rounds(), await writes()];
     await waitFor('more rounds', async () => (await rounds()) >= begun + 4);
     expect(await writes()).toBe(written);
