@@ -12,7 +12,6 @@ import { writeNewPoolFile } from '../pool/write-pool-file.ts';
 import type { CaKeyKind } from '../x509/create-ca.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
 import type { CommandContext } from './command-context.ts';
-import { readPoolSecret, writePoolSecret } from './pool-secret.ts';
 import type { SecretChoice } from './pool-secret.ts';
 import { errorLine } from './print-error.ts';
 
@@ -35,6 +34,7 @@ export async function createPoolSecret(
   const now = context.io.clock.now();
   const bytes = createPool({ now, randomBytes: (count) => randomBytes(count), keyKind });
   const pool = parsePool(bytes.reveal(), termsFor(choice.secret, context, false));
+  const { writePoolSecret } = await import('./pool-secret.ts');
   await writePoolSecret(choice, { bytes, pool }, context);
   context.io.stdout(`made the Secret ${choice.secret}\n${poolText(describePool(pool, now))}`);
 }
@@ -93,8 +93,11 @@ async function faultsOf(source: PoolSource, values: ReadValues, context: Command
   return { isRead: true, faults: found.flatMap(problemsOf) };
 }
 
-function readPool(source: PoolSource, context: CommandContext): Promise<Uint8Array> {
-  return typeof source === 'string' ? readPoolFile(source) : readPoolSecret(source, context);
+/** a file needs nothing of the Kubernetes client, which takes longer to load than all the rest */
+async function readPool(source: PoolSource, context: CommandContext): Promise<Uint8Array> {
+  if (typeof source === 'string') return readPoolFile(source);
+  const { readPoolSecret } = await import('./pool-secret.ts');
+  return readPoolSecret(source, context);
 }
 
 function textOf(source: PoolSource): string {
