@@ -2,9 +2,10 @@
 // is there whole or not at all, and never over another: what clients trust is not replaced by a slip of the hand.
 import { secrets } from '../controller/watched-kinds.ts';
 import type { SecretBytes } from '../secret-bytes.ts';
+import { isRecord } from '../is-record.ts';
 import { createKubeClient } from '../kube/create-kube-client.ts';
 import { findClusterAccess } from '../kube/find-cluster-access.ts';
-import { isRecord, kubeFailureOf } from '../kube/kube-failure.ts';
+import { kubeFailureOf } from '../kube/kube-failure.ts';
 import type { KubeClient, KubeObject, ObjectPlace } from '../kube/kube-types.ts';
 import { maxPoolBytes, poolSecretKey } from '../pool/pool-document.ts';
 import { poolErrors } from '../pool/pool-errors.ts';

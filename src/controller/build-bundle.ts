@@ -1,6 +1,7 @@
 // Builds the ClusterTrustBundle of a gateway as it is to be applied: the same input gives the same bytes, and times move
 // only with what they are about. Pure. Nothing but certificates and public names goes in.
 import { epoch, type EpochMs } from '../clock.ts';
+import { isRecord } from '../is-record.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { EgressGatewayIdentity, TrustBundleSpec } from '../settings/egress-gateway-types.ts';
 import {
@@ -90,13 +91,12 @@ export type BundleContent = { readonly signerName: string; readonly trustBundle:
 
 /** empty where it has none */
 export function bundleContent(bundle: KubeObject): BundleContent {
-  const spec = bundle['spec'];
-  const members = new Map<string, unknown>(typeof spec === 'object' && spec !== null ? Object.entries(spec) : []);
-  const text = (name: string): string => {
-    const value = members.get(name);
-    return typeof value === 'string' ? value : '';
-  };
-  return { signerName: text('signerName'), trustBundle: text('trustBundle') };
+  const { signerName, trustBundle } = isRecord(bundle['spec']) ? bundle['spec'] : {};
+  return { signerName: textOr(signerName), trustBundle: textOr(trustBundle) };
+}
+
+function textOr(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** Labels and annotations of others count for nothing. */

@@ -1,6 +1,7 @@
 // What a ClusterTrustBundle says about itself in annotations: whose it is, and the times that matter, so that a lost status
 // loses nothing. All of it is public. Reading is lenient: what somebody has bent is as good as absent. Pure.
 import { epoch, type EpochMs } from '../clock.ts';
+import { isRecord } from '../is-record.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { ObjectName } from './controller-types.ts';
 
@@ -78,10 +79,9 @@ function readAnchorRecord(value: unknown): readonly AnchorRecord[] {
 
 /** undefined unless each of the fields is a text */
 function readFields(value: unknown, names: readonly string[]): Readonly<Record<string, string>> | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const members = new Map<string, unknown>(Object.entries(value));
+  if (!isRecord(value)) return undefined;
   const texts = names.flatMap((name) => {
-    const text = members.get(name);
+    const text = value[name];
     return typeof text === 'string' ? [[name, text] as const] : [];
   });
   return texts.length === names.length ? Object.fromEntries(texts) : undefined;

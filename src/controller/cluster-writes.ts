@@ -2,6 +2,7 @@
 // once `mayWrite` says no; who calls has compared before. Must not know why something is written.
 import { isDeepStrictEqual } from 'node:util';
 import { LeafgateError } from '../errors.ts';
+import { isRecord } from '../is-record.ts';
 import type { KubeClient, KubeObject, KubeResource } from '../kube/kube-types.ts';
 import { groupVersionOf } from '../kube/object-path.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
@@ -163,8 +164,8 @@ function holds(existing: KubeObject, body: KubeObject): boolean {
 }
 
 function dataOf(configMap: KubeObject): object {
-  const data = configMap['data'];
-  return typeof data === 'object' && data !== null ? data : {};
+  const { data } = configMap;
+  return isRecord(data) ? data : {};
 }
 
 function hasOwner(existing: KubeObject, body: KubeObject): boolean {
@@ -182,5 +183,5 @@ function rolledOut(deployment: KubeObject): unknown {
 }
 
 function memberOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  return isRecord(value) ? value[key] : undefined;
 }

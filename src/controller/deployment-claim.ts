@@ -1,5 +1,6 @@
 // Whose a Deployment is that several gateways of a namespace name: each would roll it for its own files, again and again. The
 // one that was made first has it. Pure.
+import { isRecord } from '../is-record.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 
 /** Name of the gateway that has the Deployment before `gateway` does; undefined: nobody. `all` are gateways of any namespace. */
@@ -18,8 +19,8 @@ export function earlierClaim(gateway: KubeObject, all: readonly KubeObject[]): s
 
 /** as the reader of specs has it, but for what a wrong spec says elsewhere */
 function deploymentOf(gateway: KubeObject): string {
-  const spec = gateway['spec'];
-  const name: unknown = typeof spec === 'object' && spec !== null ? Reflect.get(spec, 'deploymentName') : undefined;
+  const { spec } = gateway;
+  const name = isRecord(spec) ? spec['deploymentName'] : undefined;
   return typeof name === 'string' ? name : gateway.metadata.name;
 }
 

@@ -1,5 +1,6 @@
 // Whose the ConfigMap is that stands under the name of a gateway's files. One that somebody else has made is not written over,
 // taken for the gateway's last good files, or given an owner with which it would be deleted. Pure.
+import { isRecord } from '../is-record.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import { egressGateways } from './watched-kinds.ts';
 
@@ -15,6 +16,5 @@ export function isFilesOf(gatewayName: string, { metadata }: KubeObject): boolea
 }
 
 function isGateway(owner: unknown, gatewayName: string): boolean {
-  if (typeof owner !== 'object' || owner === null) return false;
-  return Reflect.get(owner, 'kind') === egressGateways.kind && Reflect.get(owner, 'name') === gatewayName;
+  return isRecord(owner) && owner['kind'] === egressGateways.kind && owner['name'] === gatewayName;
 }

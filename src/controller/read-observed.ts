@@ -1,5 +1,6 @@
 // From what is known of an object to what the judges take: a Secret's bytes as key material that never prints, a ConfigMap's
 // texts, and the missing rule where reading is forbidden.
+import { isRecord } from '../is-record.ts';
 import type { KubeFailure } from '../kube/kube-failure.ts';
 import type { KubeObject, ObjectPlace } from '../kube/kube-types.ts';
 import { SecretBytes } from '../secret-bytes.ts';
@@ -50,6 +51,6 @@ export function unavailableDetail({ kind, message }: KubeFailure, place: ObjectP
 }
 
 function textsIn(value: unknown): readonly (readonly [string, string])[] {
-  if (typeof value !== 'object' || value === null) return [];
+  if (!isRecord(value)) return [];
   return Object.entries(value).flatMap(([key, text]) => (typeof text === 'string' ? [[key, text] as const] : []));
 }

@@ -1,5 +1,6 @@
 // One copy of long texts that many ConfigMaps hold alike: Envoy's files and the roots of the web are 0.6 MB for each gateway, and
 // most gateways have the same. Only what is in ConfigMaps comes here: nothing of a Secret stays.
+import { isRecord } from '../is-record.ts';
 import type { KubeClient, KubeObject } from '../kube/kube-types.ts';
 
 /** gives the copy that is kept of an equal text */
@@ -50,5 +51,5 @@ export function shareAll(data: Readonly<Record<string, string>>, share: ShareTex
 }
 
 function isTexts(data: unknown): data is Readonly<Record<string, string>> {
-  return typeof data === 'object' && data !== null && Object.values(data).every((text) => typeof text === 'string');
+  return isRecord(data) && Object.values(data).every((text) => typeof text === 'string');
 }

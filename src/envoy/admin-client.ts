@@ -1,6 +1,7 @@
 // Envoy's admin interface over its unix socket: bounded in time and size, one request a connection. Must not know what
 // is asked for, but for the one answer that everybody reads, the statistics.
 import { request } from 'node:http';
+import { isRecord } from '../is-record.ts';
 import { systemReason } from '../system-error.ts';
 import { envoyErrors } from './envoy-errors.ts';
 
@@ -90,8 +91,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

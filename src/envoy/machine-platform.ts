@@ -1,4 +1,5 @@
 // The platform that this process runs on. The one place that reads Node's own report of it.
+import { isRecord } from '../is-record.ts';
 import type { Platform } from './envoy-wheel.ts';
 
 export function machinePlatform(): Platform {
@@ -11,8 +12,4 @@ function glibcVersion(): string | undefined {
   if (!isRecord(report) || !isRecord(report['header'])) return undefined;
   const version = report['header']['glibcVersionRuntime'];
   return typeof version === 'string' ? version : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

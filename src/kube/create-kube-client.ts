@@ -2,11 +2,12 @@
 // what the objects are for.
 import type { Clock, DurationMs } from '../clock.ts';
 import { printable } from '../errors.ts';
+import { isRecord } from '../is-record.ts';
 import { ApiConnection, defaultCallTimeoutMs, headOf } from './api-connection.ts';
 import type { ApiCall, Outcome } from './api-connection.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { failureOfAnswer, isAbsentObject, isSuccess } from './judge-answer.ts';
-import { isRecord, kubeFailureOf } from './kube-failure.ts';
+import { kubeFailureOf } from './kube-failure.ts';
 import type {
   AccessAnswer,
   AccessQuestion,

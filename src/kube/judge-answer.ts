@@ -1,6 +1,7 @@
 // From an answer that is no success to its failure. A Status object speaks for itself; anything else, such as a load
 // balancer's page, is judged by its status code alone and its text goes nowhere. Pure.
 import type { DurationMs } from '../clock.ts';
+import { isRecord } from '../is-record.ts';
 import type { BodyRead } from './read-body.ts';
 import { failureOfStatus, kindOf, ownFailure } from './kube-failure.ts';
 import type { KubeFailure } from './kube-failure.ts';
@@ -39,15 +40,6 @@ function textFor(kind: KubeFailure['kind'], status: number): string {
 /** What a Status says in so many words: the object itself is absent, not its resource. */
 export function isAbsentObject(status: number, body: BodyRead): boolean {
   if (status !== 404 || body.kind !== 'json') return false;
-  const value = body.value;
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'reason' in value &&
-    value.reason === 'NotFound' &&
-    'details' in value &&
-    typeof value.details === 'object' &&
-    value.details !== null &&
-    'name' in value.details
-  );
+  const { value } = body;
+  return isRecord(value) && value['reason'] === 'NotFound' && isRecord(value['details']) && 'name' in value['details'];
 }

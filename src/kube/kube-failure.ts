@@ -3,6 +3,7 @@
 import { LeafgateError, printable } from '../errors.ts';
 import { millis } from '../clock.ts';
 import type { DurationMs } from '../clock.ts';
+import { isRecord } from '../is-record.ts';
 import { scrubPem } from '../observe/scrub-pem.ts';
 import { kubeErrors } from './kube-errors.ts';
 
@@ -131,8 +132,4 @@ function textMember<Name extends string>(
 
 function shown(text: string): string {
   return printable(scrubPem(text.slice(0, 8 * maxMessageChars)), maxMessageChars);
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

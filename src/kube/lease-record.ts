@@ -1,7 +1,7 @@
 // What a Lease says, and what it becomes when it is taken, renewed or given back. Pure.
 import { seconds } from '../clock.ts';
 import type { DurationMs, EpochMs } from '../clock.ts';
-import { isRecord } from './kube-failure.ts';
+import { isRecord } from '../is-record.ts';
 import type { KubeObject, KubeResource, ObjectPlace } from './kube-types.ts';
 import { microTime } from './micro-time.ts';
 

@@ -3,10 +3,10 @@
 import { resolve } from 'node:path';
 import { parseDocument } from 'yaml';
 import { SecretBytes } from '../secret-bytes.ts';
+import { isRecord } from '../is-record.ts';
 import type { Material } from './access-material.ts';
 import type { AccessDescription } from './followed-access.ts';
 import { kubeErrors } from './kube-errors.ts';
-import { isRecord } from './kube-failure.ts';
 
 export type KubeconfigText = {
   readonly path: string;

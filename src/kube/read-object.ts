@@ -1,6 +1,7 @@
 // Objects and lists as the API sends them, checked as far as the rest relies on them: parsed once, here. Pure.
+import { isRecord } from '../is-record.ts';
 import type { Outcome } from './api-connection.ts';
-import { isRecord, ownFailure } from './kube-failure.ts';
+import { ownFailure } from './kube-failure.ts';
 import type { KubeObject, KubeResource, ObjectList } from './kube-types.ts';
 import { groupVersionOf } from './object-path.ts';
 

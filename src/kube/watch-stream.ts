@@ -1,8 +1,9 @@
 // A watch's answer as events: one JSON object a line, bounded, checked as it comes. Must not know what is done with them.
 import { createLineSplitter } from '../observe/line-splitter.ts';
 import type { StreamedAnswer } from '../transport/exchange-through.ts';
+import { isRecord } from '../is-record.ts';
 import type { Outcome } from './api-connection.ts';
-import { failureOfStatus, isRecord, ownFailure } from './kube-failure.ts';
+import { failureOfStatus, ownFailure } from './kube-failure.ts';
 import type { KubeFailure } from './kube-failure.ts';
 import type { KubeResource, WatchEvent } from './kube-types.ts';
 import { readObject } from './read-object.ts';

@@ -1,6 +1,7 @@
 // The JSON of a pool, as far as it concerns all CAs (design section 4): bounds before any parsing, then the list and
 // which of them signs. Unknown members are left alone, since other systems write the same JSON. It must not know what a
 // certificate is.
+import { isRecord } from '../is-record.ts';
 import { poolErrors } from './pool-errors.ts';
 
 /** a Kubernetes Secret holds no more (1 MiB); thirty-two RSA-4096 CAs with chains need a third of it */
@@ -21,7 +22,7 @@ export type PoolDocument = {
 export function readPoolDocument(bytes: Uint8Array, source: string): PoolDocument {
   if (bytes.length > maxPoolBytes) throw poolErrors.error('pool-too-large', { source, maxBytes: maxPoolBytes });
   const document = parseJson(bytes, source);
-  if (!isObject(document)) throw notAPool(source, 'it is no object');
+  if (!isRecord(document)) throw notAPool(source, 'it is no object');
   const activeId = document['ActiveForSigning'] ?? '';
   if (typeof activeId !== 'string') throw notAPool(source, 'ActiveForSigning is no text');
   // Go writes a list without members as null
@@ -31,7 +32,7 @@ export function readPoolDocument(bytes: Uint8Array, source: string): PoolDocumen
   if (list.length > maxPoolCas) {
     throw poolErrors.error('pool-too-many-cas', { source, count: list.length, maxCas: maxPoolCas });
   }
-  const cas = list.filter(isObject);
+  const cas = list.filter(isRecord);
   if (cas.length < list.length) throw notAPool(source, 'a member of CAs is no object');
   return { activeId, cas };
 }
@@ -43,10 +44,6 @@ function parseJson(bytes: Uint8Array, source: string): unknown {
   } catch {
     throw poolErrors.error('pool-not-json', { source });
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function notAPool(source: string, reason: string): Error {

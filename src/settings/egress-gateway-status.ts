@@ -1,5 +1,6 @@
 // The status of an EgressGateway as it was last written. Whatever cannot be read is as if it were not there: the status is
 // ours, times that matter also stand on the bundle, and a strange one is written anew. Pure.
+import { isRecord } from '../is-record.ts';
 import type { AnchorStatus, EgressGatewayStatus, StatusCondition } from './egress-gateway-types.ts';
 
 const conditionStatuses = ['True', 'False', 'Unknown'] as const;
@@ -59,9 +60,7 @@ function readConditions(value: unknown): readonly StatusCondition[] {
 }
 
 function mapOf(value: unknown): Loose {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? new Map(Object.entries(value))
-    : new Map();
+  return new Map(isRecord(value) ? Object.entries(value) : []);
 }
 
 function listOf(value: unknown, most: number): readonly unknown[] {

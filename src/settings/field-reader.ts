@@ -1,6 +1,7 @@
 // Reading the fields of an API object: each reader gives the value, or keeps a problem with the field's path and gives
 // nothing, so that all problems are found at once. Absent is never wrong by itself. Must not know which fields there are.
 import type { DurationMs } from '../clock.ts';
+import { isRecord } from '../is-record.ts';
 import type { LeafgateError } from '../errors.ts';
 import { egressGatewayErrors } from './egress-gateway-errors.ts';
 import type { TextRule } from './kubernetes-names.ts';
@@ -54,9 +55,7 @@ export class FieldReader {
   entries(field: Field, example: string): ReadonlyMap<string, unknown> | undefined {
     const { value } = field;
     if (value === undefined) return new Map();
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return new Map(Object.entries(value));
-    }
+    if (isRecord(value)) return new Map(Object.entries(value));
     this.wrong(field, { expected: 'a map', example: `${lastKey(field)}: {${example}: …}` });
     return undefined;
   }
