@@ -2,11 +2,12 @@
 // only with what they are about. Pure. Nothing but certificates and public names goes in.
 import { epoch, type EpochMs } from '../clock.ts';
 import { isRecord } from '../is-record.ts';
+import type { BundleVersion } from '../kube/find-bundle-version.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { EgressGatewayIdentity, TrustBundleSpec } from '../settings/egress-gateway-types.ts';
 import {
   bundleAnnotations,
-  bundleOwner,
+  isBundleOf,
   readBundleRecord,
   readTime,
   writeActiveRecord,
@@ -19,8 +20,6 @@ import type { PoolAnchor } from './judge-pool.ts';
 
 /** what the bundle needs of a gateway: there also when the rest of its spec cannot be read */
 export type BundleGateway = EgressGatewayIdentity & { readonly trustBundle: TrustBundleSpec };
-
-type BundleVersion = 'v1' | 'v1beta1' | 'v1alpha1';
 
 export type BundleRequest = {
   readonly gateway: BundleGateway;
@@ -131,8 +130,7 @@ type Times = { readonly anchors: readonly AnchorRecord[]; readonly active: Activ
 function recordOf({ gateway, existing, now }: Pick<BundleRequest, 'gateway' | 'existing' | 'now'>): Times {
   const past = (at: EpochMs): EpochMs => epoch(Math.min(at, now));
   const written = existing === undefined ? undefined : readBundleRecord(existing);
-  const owner = existing === undefined ? undefined : bundleOwner(existing);
-  const isOwn = owner?.namespace === gateway.namespace && owner.name === gateway.name;
+  const isOwn = existing !== undefined && isBundleOf(gateway, existing);
   const told = statusTimes(gateway);
   const active = (isOwn ? written?.active : undefined) ?? told.active;
   return {

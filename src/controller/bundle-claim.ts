@@ -1,7 +1,7 @@
 // Whose a ClusterTrustBundle is that stands under the name of a gateway's. Pure.
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { BundleGateway } from './build-bundle.ts';
-import { bundleOwner, type BundleOwner } from './bundle-record.ts';
+import { bundleOwner, isBundleOf, type BundleOwner } from './bundle-record.ts';
 import type { ObjectName } from './controller-types.ts';
 
 /** `unknown`: the owner is where this controller does not look */
@@ -13,11 +13,10 @@ export type BundleClaim =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'other'; readonly owner: ObjectName; readonly isCertain: boolean };
 
-/** A gateway of our namespace and name is us, also under another UID: two of them never live at a time. */
 export function claimBundle(existing: KubeObject, gateway: BundleGateway, ownerState: OwnerState): BundleClaim {
   const owner = bundleOwner(existing);
   if (owner === undefined) return { kind: 'nobody' };
-  if (owner.namespace === gateway.namespace && owner.name === gateway.name) return { kind: 'ours' };
+  if (isBundleOf(gateway, existing)) return { kind: 'ours' };
   if (ownerState === 'gone') return { kind: 'nobody' };
   // an edit of the name alone must not take a bundle from its gateway for good
   if (ownerState === 'unknown' && gateway.uid !== '' && owner.uid === gateway.uid) return { kind: 'ours' };

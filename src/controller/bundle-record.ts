@@ -35,6 +35,12 @@ export function bundleOwner({ metadata }: KubeObject): BundleOwner | undefined {
   return { namespace, name, uid: metadata.annotations?.[bundleAnnotations.gatewayUid] ?? '' };
 }
 
+/** A gateway of that namespace and name, also under another UID: two of them never live at a time. */
+export function isBundleOf({ namespace, name }: ObjectName, bundle: KubeObject): boolean {
+  const owner = bundleOwner(bundle);
+  return owner?.namespace === namespace && owner.name === name;
+}
+
 export function readBundleRecord({ metadata }: KubeObject): BundleRecord {
   const list = parseJson(metadata.annotations?.[bundleAnnotations.anchors]);
   const active = readFields(parseJson(metadata.annotations?.[bundleAnnotations.active]), ['id', 'since']);

@@ -3,13 +3,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LeafgateError } from '../errors.ts';
 import { isRecord } from '../is-record.ts';
-import type { KubeClient, KubeObject, KubeResource } from '../kube/kube-types.ts';
+import type { KubeClient, KubeObject, KubeResource, ObjectPlace, Preconditions } from '../kube/kube-types.ts';
 import { groupVersionOf } from '../kube/object-path.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import { controllerErrors } from './controller-errors.ts';
-import { bundleFinalizer, fieldManagers } from './field-managers.ts';
+import { fieldManagers } from './field-managers.ts';
 import { filesLabels, filesManager } from './files-claim.ts';
+import { finalizerPatch } from './finalizer-patch.ts';
 import { configMaps, deployments, egressGateways } from './watched-kinds.ts';
 
 export type WriteParts = {
@@ -31,7 +32,7 @@ const rolloutAnnotation = 'leafgate.dev/constant-files';
 export interface ClusterWrites {
   applyBundle(resource: KubeResource, body: KubeObject): Promise<KubeObject>;
   /** only the very object that was judged; one that was replaced or changed meanwhile is a conflict */
-  removeBundle(resource: KubeResource, bundle: KubeObject): Promise<void>;
+  removeBundle(place: ObjectPlace, judged: Required<Preconditions>): Promise<void>;
   applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus): Promise<void>;
   /** true when there was something to write */
   applyFiles(files: FilesContent, existing: KubeObject | undefined): Promise<boolean>;
@@ -67,10 +68,8 @@ class CountedWrites implements ClusterWrites {
     );
   }
 
-  async removeBundle(resource: KubeResource, bundle: KubeObject): Promise<void> {
-    const { name, uid, resourceVersion } = bundle.metadata;
-    const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-    await this.#write('bundle', (client) => client.remove({ resource, name }, preconditions));
+  async removeBundle(place: ObjectPlace, judged: Required<Preconditions>): Promise<void> {
+    await this.#write('bundle', (client) => client.remove(place, judged));
   }
 
   async applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus): Promise<void> {
@@ -106,20 +105,12 @@ class CountedWrites implements ClusterWrites {
   }
 
   async setFinalizer(gateway: KubeObject, isKept: boolean): Promise<void> {
-    const { name, namespace = '', resourceVersion, finalizers = [] } = gateway.metadata;
-    if (finalizers.includes(bundleFinalizer) === isKept) return;
-    const others = finalizers.filter((finalizer) => finalizer !== bundleFinalizer);
-    // the list is replaced whole: with the resourceVersion nobody else's finalizer can be lost
-    const metadata = { resourceVersion, finalizers: isKept ? [...others, bundleFinalizer] : others };
-    await this.#write('finalizer', (client) =>
-      client.mergePatch(
-        { resource: egressGateways, namespace, name },
-        { metadata },
-        {
-          fieldManager: fieldManagers.finalizer,
-        },
-      ),
-    );
+    const patch = finalizerPatch(gateway, isKept);
+    if (patch === undefined) return;
+    const { name, namespace = '' } = gateway.metadata;
+    const place = { resource: egressGateways, namespace, name };
+    const terms = { fieldManager: fieldManagers.finalizer };
+    await this.#write('finalizer', (client) => client.mergePatch(place, patch, terms));
   }
 
   async #write<Value>(what: What, send: (client: KubeClient) => Promise<Value>): Promise<Value> {

@@ -5,7 +5,7 @@ import { printable } from '../errors.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { AnchorStatus, EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import { bundleContent } from './build-bundle.ts';
-import { bundleOwner, readBundleRecord, readTime, timeText, type BundleRecord } from './bundle-record.ts';
+import { isBundleOf, readBundleRecord, readTime, timeText, type BundleRecord } from './bundle-record.ts';
 import { bundleDigest, readBundleText } from './bundle-text.ts';
 import { conditionTypes } from './condition-table.ts';
 import type { Judgements } from './controller-types.ts';
@@ -45,8 +45,7 @@ export function equalStatus(one: EgressGatewayStatus, other: EgressGatewayStatus
 }
 
 function ownBundle({ gateway, bundle }: StatusRequest): KubeObject | undefined {
-  const owner = bundle === undefined ? undefined : bundleOwner(bundle);
-  return owner?.namespace === gateway.namespace && owner.name === gateway.name ? bundle : undefined;
+  return bundle !== undefined && isBundleOf(gateway, bundle) ? bundle : undefined;
 }
 
 function bundleStatus(bundle: KubeObject, record: BundleRecord | undefined): EgressGatewayStatus['bundle'] & object {

@@ -5,7 +5,7 @@ import type { EpochMs } from '../clock.ts';
 import { kubeFailureOf } from '../kube/kube-failure.ts';
 import type { KubeClient, KubeObject, KubeResource } from '../kube/kube-types.ts';
 import { ownerStateOf, type KnownGateways, type OwnerState } from './bundle-claim.ts';
-import { bundleOwner } from './bundle-record.ts';
+import { bundleOwner, isBundleOf } from './bundle-record.ts';
 import type { BundleGateway } from './build-bundle.ts';
 import { isNotLeading, type ClusterWrites } from './cluster-writes.ts';
 import { decideBundle, type BundleDecision, type BundleIntent } from './decide-bundle.ts';
@@ -44,7 +44,7 @@ export async function publishBundle(request: PublishRequest, parts: PublishParts
     try {
       existing = await parts.client.get({ resource, name: gateway.trustBundle.objectName });
       decision = decide(request, existing, parts);
-      if (isWrite(decision)) return await carryOut(decision, resource, existing, parts.writes);
+      if (isWrite(decision)) return await carryOut(decision, request, parts.writes);
     } catch (thrown) {
       if (isNotLeading(thrown)) throw thrown;
       const failure = kubeFailureOf(thrown);
@@ -77,12 +77,12 @@ function ownerStateFor(gateway: BundleGateway, existing: KubeObject | undefined,
 
 async function carryOut(
   decision: Write,
-  resource: KubeResource,
-  existing: KubeObject | undefined,
+  { resource, gateway }: PublishRequest,
   writes: ClusterWrites,
 ): Promise<Published> {
   if (decision.kind === 'remove') {
-    if (existing !== undefined) await writes.removeBundle(resource, existing);
+    const { uid, resourceVersion } = decision;
+    await writes.removeBundle({ resource, name: gateway.trustBundle.objectName }, { uid, resourceVersion });
     return { publication: { kind: 'none' }, bundle: undefined };
   }
   const bundle = await writes.applyBundle(resource, decision.body);
@@ -97,11 +97,8 @@ function publicationOf(
   bundle: KubeObject | undefined,
 ): Publication {
   switch (decision.kind) {
-    case 'none': {
-      const owner = bundle && bundleOwner(bundle);
-      const isOurs = owner?.namespace === gateway.namespace && owner.name === gateway.name;
-      return { kind: isOurs ? 'stands' : 'none' };
-    }
+    case 'none':
+      return { kind: bundle !== undefined && isBundleOf(gateway, bundle) ? 'stands' : 'none' };
     case 'wait':
       return { kind: 'stands', until: decision.until };
     case 'conflict':

@@ -1,6 +1,7 @@
 // Makes the ClusterTrustBundle of a gateway what its pool says, and says how it stands. Needs of a spec only the parts about
 // trust, so that a mistake elsewhere in it holds no CA back.
 import type { EpochMs } from '../clock.ts';
+import type { BundleVersion } from '../kube/find-bundle-version.ts';
 import type { KubeResource, ObjectPlace } from '../kube/kube-types.ts';
 import type { BundleVersionWatch } from './bundle-version-watch.ts';
 import { buildBundle, type BundleGateway } from './build-bundle.ts';
@@ -64,6 +65,6 @@ async function publish(work: TrustWork, parts: TrustParts): Promise<Published> {
   return parts.inTurn(place.name, () => publishBundle(request, { ...parts, now }));
 }
 
-function versionOf({ version }: KubeResource): 'v1' | 'v1beta1' | 'v1alpha1' {
+function versionOf({ version }: KubeResource): BundleVersion {
   return version === 'v1beta1' || version === 'v1alpha1' ? version : 'v1';
 }

@@ -5,7 +5,7 @@ import { millis } from '../clock.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeClient, KubeObject, ObjectPlace } from '../kube/kube-types.ts';
 import type { Log } from '../observe/log.ts';
-import { parseEgressGateway } from '../settings/egress-gateway.ts';
+import { identityOf, parseEgressGateway, trustBundleOf } from '../settings/egress-gateway.ts';
 import type { EgressGateway, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import type { BundleVersionWatch } from './bundle-version-watch.ts';
@@ -58,9 +58,9 @@ export async function reconcileGateway(key: string, parts: ReconcileParts): Prom
     return { kind: 'gone' };
   }
   const reading = parseEgressGateway(object);
-  const identity = reading.kind === 'read' ? reading.gateway : reading;
+  const identity = identityOf(reading);
   if (identity.isDeleting) {
-    const trustBundle = reading.kind === 'read' ? reading.gateway.spec.trustBundle : reading.trustBundle;
+    const trustBundle = trustBundleOf(reading);
     return letGoOfGateway({ key, object, identity, trustBundle }, { ...parts, known: knownGateways(parts) });
   }
   if (reading.kind === 'refused') return keepTrust({ key, object, reading }, withKnown(parts));
@@ -131,9 +131,7 @@ function knownGateways({ gateways }: ReconcileParts): KnownGateways {
     find: ({ namespace, name }) => {
       const object = gateways.get(gatewayKey(namespace, name));
       if (object === undefined) return undefined;
-      const reading = parseEgressGateway(object);
-      const trustBundle = reading.kind === 'read' ? reading.gateway.spec.trustBundle : reading.trustBundle;
-      return { objectName: trustBundle?.objectName };
+      return { objectName: trustBundleOf(parseEgressGateway(object))?.objectName };
     },
   };
 }

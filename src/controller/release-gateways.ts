@@ -2,7 +2,8 @@
 // stay as they are.
 import { LeafgateError } from '../errors.ts';
 import type { KubeClient } from '../kube/kube-types.ts';
-import { bundleFinalizer, fieldManagers } from './field-managers.ts';
+import { fieldManagers } from './field-managers.ts';
+import { finalizerPatch } from './finalizer-patch.ts';
 import { egressGateways } from './watched-kinds.ts';
 
 export type Release = {
@@ -20,15 +21,14 @@ export async function releaseGateways(
   const releases: Release[] = [];
   for (const namespace of namespaces) {
     const { items } = await client.list({ resource: egressGateways, namespace });
-    for (const { metadata } of items) {
-      const { name, resourceVersion, finalizers = [] } = metadata;
-      if (!finalizers.includes(bundleFinalizer)) {
+    for (const gateway of items) {
+      const { name } = gateway.metadata;
+      const patch = finalizerPatch(gateway, false);
+      if (patch === undefined) {
         releases.push({ namespace, name, outcome: 'had-none' });
         continue;
       }
-      const others = finalizers.filter((finalizer) => finalizer !== bundleFinalizer);
       try {
-        const patch = { metadata: { resourceVersion, finalizers: others } };
         await client.mergePatch({ resource: egressGateways, namespace, name }, patch, {
           fieldManager: fieldManagers.finalizer,
         });

@@ -2,23 +2,16 @@
 // events. What stands there is read again before, so that no time moves because a view was old.
 import type { EpochMs } from '../clock.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
-import type { KubeClient, KubeObject } from '../kube/kube-types.ts';
+import type { KubeClient } from '../kube/kube-types.ts';
 import { groupVersionOf } from '../kube/object-path.ts';
-import { parseEgressGateway } from '../settings/egress-gateway.ts';
+import { identityOf, parseEgressGateway } from '../settings/egress-gateway.ts';
 import type { EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import type { ClusterWrites } from './cluster-writes.ts';
 import { conditionEvents } from './condition-events.ts';
-import type { Judgements } from './controller-types.ts';
-import { equalStatus, gatewayStatus } from './gateway-status.ts';
+import { equalStatus, gatewayStatus, type StatusRequest } from './gateway-status.ts';
 import { egressGateways } from './watched-kinds.ts';
 
-export type StatusReport = {
-  readonly gateway: EgressGatewayIdentity;
-  readonly judgements: Judgements;
-  readonly bundle: KubeObject | undefined;
-  readonly activeId: string | undefined;
-  readonly servingTls: { readonly secretName: string; readonly requiredDnsNames: readonly string[] } | undefined;
-};
+export type StatusReport = Omit<StatusRequest, 'now'>;
 
 export type ReportParts = {
   readonly client: Pick<KubeClient, 'get'>;
@@ -36,7 +29,7 @@ export async function reportStatus(report: StatusReport, parts: ReportParts): Pr
   const { namespace, name } = gateway;
   const object = await client.get({ resource: egressGateways, namespace, name });
   if (object === undefined || object.metadata.uid !== gateway.uid) return undefined;
-  const { status: before } = identityOf(object);
+  const { status: before } = identityOf(parseEgressGateway(object));
   const status = gatewayStatus({ ...report, gateway: { ...gateway, status: before }, now });
   if (equalStatus(status, before)) return status;
   await writes.applyStatus(gateway, status);
@@ -44,11 +37,6 @@ export async function reportStatus(report: StatusReport, parts: ReportParts): Pr
     events.record({ regarding: regarding(gateway), ...event });
   }
   return status;
-}
-
-function identityOf(object: KubeObject): EgressGatewayIdentity {
-  const reading = parseEgressGateway(object);
-  return reading.kind === 'read' ? reading.gateway : reading;
 }
 
 export function regarding({ namespace, name, uid }: EgressGatewayIdentity) {

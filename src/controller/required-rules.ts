@@ -1,6 +1,7 @@
 // The rules that the controller must have before it starts: what it needs whatever the gateways are. What it needs for one
 // gateway only (to write its bundle, its Secrets and ConfigMaps, its Deployment) shows in the conditions of that gateway, so
 // that nobody who makes one can keep the controller from starting. Pure.
+import { bundleResource } from '../kube/find-bundle-version.ts';
 import type { Rule } from './missing-rule.ts';
 import { boundText, type SignerBound } from './signer-bounds.ts';
 import { egressGateways } from './watched-kinds.ts';
@@ -14,8 +15,7 @@ export type RuleTerms = Bounds & { readonly lease: LeasePlace };
 /** one question: it is answered well when one of these rules is there */
 export type Requirement = readonly [Rule, ...Rule[]];
 
-const bundleGroup = 'certificates.k8s.io';
-const bundlesPlural = 'clustertrustbundles';
+const { group: bundleGroup, plural: bundlesPlural } = bundleResource('v1');
 const readVerbs = ['get', 'list', 'watch'] as const;
 const writeVerbs = ['create', 'patch', 'delete'] as const;
 

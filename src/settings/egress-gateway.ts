@@ -3,7 +3,7 @@
 import type { LeafgateError } from '../errors.ts';
 import { readSpec } from './egress-gateway-spec.ts';
 import { readStatus } from './egress-gateway-status.ts';
-import type { EgressGateway, EgressGatewayIdentity, ReadTrust } from './egress-gateway-types.ts';
+import type { EgressGateway, EgressGatewayIdentity, ReadTrust, TrustBundleSpec } from './egress-gateway-types.ts';
 import { FieldReader, type Field } from './field-reader.ts';
 import { gatewayNameRule, objectNameRule } from './kubernetes-names.ts';
 
@@ -30,6 +30,16 @@ export function parseEgressGateway(object: unknown): EgressGatewayReading {
   if (first !== undefined) return { kind: 'refused', ...identity, ...trust, problems: [first, ...more] };
   if (spec === undefined) throw new Error('the spec of an EgressGateway was lost');
   return { kind: 'read', gateway: { ...identity, spec } };
+}
+
+/** What can be said of a gateway whether its spec was read or refused. */
+export function identityOf(reading: EgressGatewayReading): EgressGatewayIdentity {
+  return reading.kind === 'read' ? reading.gateway : reading;
+}
+
+/** Undefined where that part of the spec could not be read. */
+export function trustBundleOf(reading: EgressGatewayReading): TrustBundleSpec | undefined {
+  return reading.kind === 'read' ? reading.gateway.spec.trustBundle : reading.trustBundle;
 }
 
 /** Of the metadata only names are judged: the API server has made the rest. */
