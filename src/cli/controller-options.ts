@@ -6,7 +6,6 @@ import type { SignerBound } from '../controller/signer-bounds.ts';
 import { LeafgateError } from '../errors.ts';
 import type { HealthListen } from '../observe/health-server.ts';
 import { namespaceRule, objectNameRule, type TextRule } from '../settings/kubernetes-names.ts';
-import { parseListenTarget } from '../settings/parse-listen.ts';
 import {
   givenTexts,
   isSwitchedOn,
@@ -17,6 +16,7 @@ import {
 import { flagOf, type TextSetting } from '../settings/setting-types.ts';
 import { settingsErrors } from '../settings/settings-errors.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
+import { parseHealthTarget } from './health-target.ts';
 import { createProblems, type Problems } from './problems.ts';
 
 export type ControllerValues = { readonly release?: boolean };
@@ -49,7 +49,7 @@ export function readControllerOptions(values: ControllerValues, source: SettingS
     ...{ namespaces, signers, isRelease },
     clusterDomain: attempt(() => named(one(textSettings.clusterDomain), objectNameRule)) ?? 'cluster.local',
     kubeconfigFile: one(textSettings.kubeconfig)?.text,
-    health: health && attempt(() => parseListenAnywhere(health)),
+    health: health && attempt(() => parseHealthTarget(health, true)),
     leaseName: attempt(() => named(one(textSettings.leaseName), objectNameRule)) ?? 'leafgate-controller',
     leaseNamespace: attempt(() => named(one(textSettings.leaseNamespace), namespaceRule)),
     json: attempt(() => isSwitchedOn(switchSettings.json, source)) ?? false,
@@ -91,10 +91,4 @@ function named(given: GivenText | undefined, rule: TextRule): string | undefined
   if (given === undefined || rule.isRight(given.text)) return given?.text;
   const { expected, example } = rule;
   throw settingsErrors.error('setting-malformed', { setting: given.setting, value: given.text, expected, example });
-}
-
-/** The kubelet asks for health from outside the pod, so any address will do; what is served there names no host and no key. */
-function parseListenAnywhere({ text, setting }: GivenText): HealthListen {
-  const target = parseListenTarget(text, setting);
-  return target.kind === 'unix' ? target : { kind: 'tcp', address: target.address.text, port: target.port };
 }

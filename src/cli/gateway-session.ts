@@ -3,8 +3,9 @@ import { createMetrics } from '../observe/create-metrics.ts';
 import type { Health, HealthListen } from '../observe/health-server.ts';
 import { startHealthServer } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
-import { LeafgateError } from '../errors.ts';
-import { createClosers } from './closers.ts';
+import type { LeafgateError } from '../errors.ts';
+import { closeAndTell, createClosers } from './closers.ts';
+import { countLostLines } from './count-lost-lines.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Io } from './command-context.ts';
 import { startGateway, type Gateway, type GatewayChoices } from './gateway.ts';
@@ -31,7 +32,7 @@ export async function withGateway<Result>(
 ): Promise<Result | typeof interruptedStart> {
   const closers = createClosers();
   const metrics = createMetrics();
-  metrics.beforeScrape(() => metrics.setTotal('leafgate_log_lines_lost_total', parts.io.linesLost()));
+  countLostLines(metrics, parts.io);
   const state: SessionState = {};
   const own = { version: readVersion(), pid: process.pid, startedAt: parts.io.clock.now() };
   closers.add('sockets', () => parts.folder.removeTemporary());
@@ -53,9 +54,7 @@ export async function withGateway<Result>(
     return result;
   } finally {
     state.isStopping = true;
-    await closers.closeAll((label, error) => {
-      parts.log.warn('something did not stop cleanly', { detail: `${label}: ${LeafgateError.from(error).message}` });
-    });
+    await closeAndTell(closers, parts.log);
   }
 }
 

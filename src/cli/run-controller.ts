@@ -6,7 +6,7 @@ import { seconds } from '../clock.ts';
 import { prepareController } from '../controller/prepare-controller.ts';
 import { releaseGateways } from '../controller/release-gateways.ts';
 import { startController, type RunningController } from '../controller/start-controller.ts';
-import { exitCodes, LeafgateError } from '../errors.ts';
+import { exitCodes } from '../errors.ts';
 import type { ClusterAccess } from '../kube/cluster-access.ts';
 import { createKubeClient } from '../kube/create-kube-client.ts';
 import { findClusterAccess } from '../kube/find-cluster-access.ts';
@@ -16,8 +16,9 @@ import { startHealthServer, type Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
 import { readSystemRoots } from '../projection/system-roots.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
-import { createClosers, type Closers } from './closers.ts';
+import { closeAndTell, createClosers, type Closers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
+import { countLostLines } from './count-lost-lines.ts';
 import { readControllerOptions, type ControllerSettings, type ControllerValues } from './controller-options.ts';
 import { signalHeard } from './stop-signals.ts';
 
@@ -53,9 +54,7 @@ export async function runController(
       if (signal !== undefined) log.info('stopping', { signal });
     }
   } finally {
-    await closers.closeAll((label, error) =>
-      log.warn('something did not stop cleanly', { detail: `${label}: ${LeafgateError.from(error).message}` }),
-    );
+    await closeAndTell(closers, log);
   }
 }
 
@@ -73,7 +72,7 @@ async function serve(
   { io }: CommandContext,
 ): Promise<undefined> {
   const metrics = createMetrics();
-  metrics.beforeScrape(() => metrics.setTotal('leafgate_log_lines_lost_total', io.linesLost()));
+  countLostLines(metrics, io);
   const running: { controller?: RunningController } = {};
   await serveHealth(settings, { metrics, closers, controller: () => running.controller });
   const [firstNamespace = ''] = settings.namespaces;

@@ -6,7 +6,6 @@ import { millis, seconds } from '../clock.ts';
 import { createAdminClient, type AdminClient } from '../envoy/admin-client.ts';
 import { drainListeners } from '../envoy/drain-listeners.ts';
 import { readRunState } from '../envoy/running-envoy.ts';
-import { LeafgateError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import type { AccessRecord } from '../observe/access-record.ts';
 import { createMetrics } from '../observe/create-metrics.ts';
@@ -19,8 +18,9 @@ import { podFiles } from '../settings/pod-layout.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
 import { parseServerTrust, type ServerTrust } from '../transport/server-trust.ts';
 import { attendEnvoy, type EnvoyWatch } from './attend-envoy.ts';
-import { createClosers } from './closers.ts';
+import { closeAndTell, createClosers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
+import { countLostLines } from './count-lost-lines.ts';
 import { serveControl } from './control-socket.ts';
 import { followRecords, type FollowedRecords } from './gateway-records.ts';
 import { proxyUrlOf } from './launch-envoy.ts';
@@ -51,7 +51,7 @@ export async function servePod({ dir, alone }: PodCall, source: SettingSource, c
   const { io } = context;
   const log = context.createLog(options.json);
   const [closers, metrics] = [createClosers(), createMetrics()];
-  metrics.beforeScrape(() => metrics.setTotal('leafgate_log_lines_lost_total', io.linesLost()));
+  countLostLines(metrics, io);
   const signals = signalHeard(io);
   const state: PodState = { isStopping: false, isDraining: false };
   try {
@@ -60,9 +60,7 @@ export async function servePod({ dir, alone }: PodCall, source: SettingSource, c
     log.info('stopping', { signal: await signals.first });
     state.isStopping = true;
   } finally {
-    await closers.closeAll((label, error) =>
-      log.warn('something did not stop cleanly', { detail: `${label}: ${LeafgateError.from(error).message}` }),
-    );
+    await closeAndTell(closers, log);
   }
 }
 

@@ -13,8 +13,9 @@ import {
 } from '../settings/read-settings.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
-import { createClosers, type Closers } from './closers.ts';
+import { closeAndTell, createClosers, type Closers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
+import { countLostLines } from './count-lost-lines.ts';
 import { parseHealthTarget } from './health-target.ts';
 import { createLivePolicy } from './live-policy.ts';
 import { readMintingPolicy, type PolicyChoice } from './policy-choice.ts';
@@ -35,7 +36,7 @@ export async function serveSds(values: SdsValues, source: SettingSource, context
   const log = context.createLog(options.json);
   const closers = createClosers();
   const metrics = createMetrics();
-  metrics.beforeScrape(() => metrics.setTotal('leafgate_log_lines_lost_total', io.linesLost()));
+  countLostLines(metrics, io);
   const signals = signalHeard(io);
   let isStopping = false;
   try {
@@ -64,9 +65,7 @@ export async function serveSds(values: SdsValues, source: SettingSource, context
     log.info('stopping', { signal: await signals.first });
     isStopping = true;
   } finally {
-    await closers.closeAll((label, error) =>
-      log.warn('something did not stop cleanly', { detail: `${label}: ${LeafgateError.from(error).message}` }),
-    );
+    await closeAndTell(closers, log);
   }
 }
 
