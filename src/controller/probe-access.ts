@@ -2,11 +2,12 @@
 // write that is only tried, so that admission speaks too. What a person must mend stops the start, all of it at once; what
 // passes is tried again for a short while.
 import type { Clock, DurationMs } from '../clock.ts';
-import { days, millis, seconds } from '../clock.ts';
+import { days, seconds } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import { kubeFailureOf, type KubeFailureKind } from '../kube/kube-failure.ts';
 import type { KubeClient, KubeResource } from '../kube/kube-types.ts';
 import { groupVersionOf } from '../kube/object-path.ts';
+import { pause } from '../pause.ts';
 import { bundleObjectName } from '../settings/kubernetes-names.ts';
 import { createCa } from '../x509/create-ca.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
@@ -137,12 +138,10 @@ export async function tryBriefly<Value>(clock: Clock, work: () => Promise<Value>
     } catch (thrown) {
       const error = LeafgateError.from(thrown);
       if (!error.code.startsWith('kube-') || !isPassing(kubeFailureOf(thrown).kind)) throw error;
-      const pause = pauses[attempt];
-      if (pause === undefined)
+      const delay = pauses[attempt];
+      if (delay === undefined)
         throw controllerErrors.error('controller-start-failed', { detail: error.message }, error);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      clock.after(millis(pause), resolve);
-      await promise;
+      await pause(clock, delay);
     }
   }
 }

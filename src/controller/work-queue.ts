@@ -2,6 +2,7 @@
 // failed is tried again for ever, ever more seldom. One key cannot take the turn of others, nor run hot when its object is
 // changed without end. Must not know what the work is.
 import { millis, minutes, seconds, type Clock, type DurationMs, type Timer } from '../clock.ts';
+import { backoffMs } from '../kube/backoff.ts';
 
 export type WorkOutcome =
   /** `againAfterMs`: look again by then, although nothing will have told of a change */
@@ -31,9 +32,8 @@ export interface WorkQueue {
   close(): Promise<void>;
 }
 
-/** the first retry, doubled each time (reliability K3: capped at 30 s, with jitter) */
-const firstRetryMs = 500;
-const longestRetryMs = seconds(30);
+/** the first retry; each one after it is twice as late */
+const retrySteps = { firstMs: 500, limitMs: seconds(30) };
 /** changes that come in a burst become one round: a hundred of them in a second are six writes at most */
 const spacingMs = 200;
 /** rounds of one key without a pause, and how soon one more is allowed: somebody who undoes our writes is met once a second */
@@ -166,7 +166,7 @@ class KeyedWork implements WorkQueue {
     }
     switch (outcome.kind) {
       case 'retry':
-        this.#setTimer(key, state, retryDelay(state.failures, this.#options.random));
+        this.#setTimer(key, state, backoffMs(state.failures, this.#options.random, retrySteps));
         return;
       case 'done':
         if (outcome.againAfterMs !== undefined) this.#setTimer(key, state, outcome.againAfterMs);
@@ -201,10 +201,4 @@ async function runSafely(key: string, { run, failed }: WorkQueueOptions): Promis
     failed(key, thrown);
     return { kind: 'retry' };
   }
-}
-
-/** between half and the whole of the step, so that what failed together does not come back together */
-function retryDelay(failures: number, random: () => number): DurationMs {
-  const step = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 16));
-  return millis(step * (0.5 + random() / 2));
 }

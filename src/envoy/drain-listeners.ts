@@ -1,6 +1,7 @@
 // A graceful end for the clients of a running Envoy (measured: HTTP connections go within the drain time, raw tunnels
 // stay for ever, so somebody must stop waiting). Must not know the process.
 import { millis, type Clock, type DurationMs } from '../clock.ts';
+import { pause } from '../pause.ts';
 import type { AdminClient } from './admin-client.ts';
 
 export type DrainOptions = {
@@ -37,10 +38,4 @@ export async function activeConnections(admin: AdminClient): Promise<number> {
     if (!isOwn && !/\.worker_\d+\.downstream_cx_active$/.test(name)) active += value;
   }
   return active;
-}
-
-export function pause(clock: Clock, delay: DurationMs): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(delay, resolve);
-  });
 }

@@ -9,10 +9,11 @@ import { millis, type Clock } from '../clock.ts';
 import { holdLifeline, lifelineDescriptor } from '../lifeline.ts';
 import type { Log } from '../observe/log.ts';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
+import { pause } from '../pause.ts';
 import { createAdminClient, type AdminClient } from './admin-client.ts';
 import { probeListen } from './check-listen.ts';
 import { termGraceMs, watchedCommand, type EnvoyLogLevel } from './envoy-command.ts';
-import { drainListeners, pause } from './drain-listeners.ts';
+import { drainListeners } from './drain-listeners.ts';
 import { envoyErrors } from './envoy-errors.ts';
 import { explainStartFailure, isNoise, parseEnvoyLogLine, type EnvoyLogLine } from './envoy-log-line.ts';
 

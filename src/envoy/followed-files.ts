@@ -1,10 +1,10 @@
 // Whether Envoy holds what was written for it: it takes a followed file by itself, and of one that it cannot use it counts
 // a refusal and goes on with the last good one. Must not know what the files say.
 import { millis, seconds, type Clock, type DurationMs } from '../clock.ts';
+import { pause } from '../pause.ts';
 import { replaceFile } from '../replace-file.ts';
 import { systemReason } from '../system-error.ts';
 import type { AdminClient } from './admin-client.ts';
-import { pause } from './drain-listeners.ts';
 
 /** What a followed file configures. */
 export type Followed = { readonly kind: 'filter'; readonly name: string } | { readonly kind: 'clusters' };

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { millis, type Clock } from '../clock.ts';
+import { pause } from '../pause.ts';
 import { replaceFile } from '../replace-file.ts';
 import type { AdminClient } from './admin-client.ts';
-import { pause } from './drain-listeners.ts';
 
 export type CertificateReload = {
   readonly admin: AdminClient;

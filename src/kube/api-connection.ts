@@ -3,6 +3,7 @@
 import { millis, seconds } from '../clock.ts';
 import type { Clock, DurationMs } from '../clock.ts';
 import type { SecretBytes } from '../secret-bytes.ts';
+import { pause } from '../pause.ts';
 import { exchangeThrough } from '../transport/exchange-through.ts';
 import type { ExchangeDeadlines, ExchangeMethod, StreamedAnswer } from '../transport/exchange-through.ts';
 import type { FetchFailure } from '../transport/fetch-result.ts';
@@ -13,7 +14,6 @@ import type { AccessNow, ClusterAccess } from './cluster-access.ts';
 import { kubeError, ownFailure, retryAfterOf } from './kube-failure.ts';
 import type { KubeFailure } from './kube-failure.ts';
 import { failureOfAnswer, isSuccess } from './judge-answer.ts';
-import { pause } from './pause.ts';
 import { readJsonBody } from './read-body.ts';
 
 export type ApiCall = {

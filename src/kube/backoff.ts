@@ -3,13 +3,18 @@
 import { minutes, millis, seconds } from '../clock.ts';
 import type { DurationMs } from '../clock.ts';
 
+export type BackoffSteps = { readonly firstMs: number; readonly limitMs: number };
+
 /** client-go's reflector: 0.8 s, doubled, at most 30 s, reset after 2 minutes */
-const firstMs = 800;
-const limitMs = seconds(30);
+const reflectorSteps: BackoffSteps = { firstMs: 800, limitMs: seconds(30) };
 export const healthyAfterMs = minutes(2);
 
 /** `failures` in a row, the first is 1; `random` in [0, 1). Between half of the step and the whole. */
-export function backoffMs(failures: number, random: () => number): DurationMs {
+export function backoffMs(
+  failures: number,
+  random: () => number,
+  { firstMs, limitMs }: BackoffSteps = reflectorSteps,
+): DurationMs {
   // the exponent is bounded: 2 to the power of a long outage is no number
   const step = Math.min(limitMs, firstMs * 2 ** Math.min(failures - 1, 16));
   return millis(step / 2 + (step / 2) * random());

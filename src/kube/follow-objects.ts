@@ -4,6 +4,7 @@
 import { millis, seconds } from '../clock.ts';
 import type { Clock, DurationMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
+import { pause } from '../pause.ts';
 import type { Log } from '../observe/log.ts';
 import { backoffMs, healthyAfterMs } from './backoff.ts';
 import { kubeFailureOf } from './kube-failure.ts';
@@ -12,7 +13,6 @@ import type { KubeClient, KubeObject, ObjectQuery, WatchEvent } from './kube-typ
 import { ObjectCache } from './object-cache.ts';
 import type { ObjectChange } from './object-cache.ts';
 import { callText } from './object-path.ts';
-import { pause } from './pause.ts';
 
 export type FollowRequest = {
   readonly client: Pick<KubeClient, 'list' | 'watch'>;

@@ -4,12 +4,12 @@
 import { millis, seconds } from '../clock.ts';
 import type { Clock, DurationMs, Timer } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
+import { pause } from '../pause.ts';
 import type { Log } from '../observe/log.ts';
 import { kubeFailureOf } from './kube-failure.ts';
 import type { KubeFailure } from './kube-failure.ts';
 import type { KubeClient, KubeObject, ObjectPlace } from './kube-types.ts';
 import { claimedLease, leases, newLease, readLease, releasedLease } from './lease-record.ts';
-import { pause } from './pause.ts';
 
 type ElectionTerms = {
   readonly leaseMs: DurationMs;
