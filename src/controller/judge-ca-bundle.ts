@@ -6,7 +6,7 @@ import type { Certificate } from '../x509/certificate-types.ts';
 import { examineRoots } from '../x509/examine-credential.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { ConfigMapContent, Judgement, ObjectName, Observed } from './controller-types.ts';
-import { judge } from './judge.ts';
+import { judge, sayFirst } from './judge.ts';
 
 type CaBundleCondition = 'OriginCABundleResolved' | 'ClientCABundleResolved';
 type Reason = ReasonOf<CaBundleCondition>;
@@ -78,9 +78,7 @@ const maxListed = 10;
 
 function keysOf({ data, binaryData = {} }: ConfigMapContent): string {
   const keys = [...Object.keys(data), ...Object.keys(binaryData)].toSorted();
-  const more = keys.length - maxListed;
-  if (keys.length === 0) return 'no key at all';
-  return [...keys.slice(0, maxListed), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+  return keys.length === 0 ? 'no key at all' : sayFirst(keys, maxListed);
 }
 
 function verdict(

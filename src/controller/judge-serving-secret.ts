@@ -6,7 +6,7 @@ import { timeText } from './bundle-record.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import { examineTlsSecret, type TlsSecretFault } from './examine-tls-secret.ts';
-import { judge, secretText } from './judge.ts';
+import { judge, sayFirst, secretText } from './judge.ts';
 
 export type ServingSecretTerms = {
   /** of the Secret, there or not */
@@ -85,9 +85,7 @@ function nameFaults(content: ObjectName, first: Certificate, required: readonly 
 const maxListed = 20;
 
 function listed(names: readonly string[]): string {
-  const more = names.length - maxListed;
-  if (names.length === 0) return 'none';
-  return [...names.slice(0, maxListed), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+  return names.length === 0 ? 'none' : sayFirst(names, maxListed);
 }
 
 function verdict(reason: Reason, message: string): Judgement<Reason> {

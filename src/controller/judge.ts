@@ -31,6 +31,12 @@ export function sayProblems(problems: readonly LeafgateError[]): string {
   return [...new Set(problems.map(({ message }) => message))].join('; ');
 }
 
+/** `a, b, and 3 more` */
+export function sayFirst(texts: readonly string[], most: number): string {
+  const more = texts.length - most;
+  return [...texts.slice(0, most), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+}
+
 export function secretText({ namespace, name }: ObjectName): string {
   return `Secret ${namespace}/${name}`;
 }

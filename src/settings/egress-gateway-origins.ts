@@ -6,7 +6,7 @@ import { caBundleKeyByDefault, egressGatewayLimits } from './egress-gateway-limi
 import type { ClientCertificateChoice, ConfigMapKey, EgressGatewaySpec } from './egress-gateway-types.ts';
 import type { Field, FieldReader } from './field-reader.ts';
 import { dataKeyRule, objectNameRule } from './kubernetes-names.ts';
-import { isReservedHost, meantTarget, parseRuleTarget } from './policy-targets.ts';
+import { isReservedHost, meantTarget, parseOriginHost } from './policy-targets.ts';
 
 const { clientCertificates: maxCertificates, hostsOfClientCertificate: maxHosts } = egressGatewayLimits;
 
@@ -61,7 +61,7 @@ function readHosts(field: Field, owner: string, { reader, owners }: Reading): re
   }
   return reader.items(field, { most: maxHosts, example: 'mtls.example.com' }).flatMap((item) => {
     const meant = { expected: 'a host name or *.suffix', example: meantHost(item) };
-    const pattern = reader.parsed(item, meant, parseOriginHost);
+    const pattern = reader.parsed(item, meant, parseFreeOriginHost);
     if (pattern === undefined) return [];
     const other = owners.get(hostPatternText(pattern));
     if (other !== undefined) {
@@ -71,11 +71,9 @@ function readHosts(field: Field, owner: string, { reader, owners }: Reading): re
   });
 }
 
-/** TLS to an address has no server name, so that it is never intercepted and no certificate could be shown. */
-function parseOriginHost(text: string): HostPattern | undefined {
-  const target = parseRuleTarget(text);
-  if (target?.kind !== 'host' || target.pattern.kind === 'address' || isReservedHost(target.pattern)) return undefined;
-  return target.pattern;
+function parseFreeOriginHost(text: string): HostPattern | undefined {
+  const pattern = parseOriginHost(text);
+  return pattern === undefined || isReservedHost(pattern) ? undefined : pattern;
 }
 
 function meantHost({ value }: Field): string {

@@ -7,7 +7,7 @@ import type { OriginCredential } from './gateway-spec.ts';
 import type { PolicyNode } from './policy-node.ts';
 import type { PolicyReader } from './policy-reader.ts';
 import { readName } from './policy-rules.ts';
-import { isReservedHost, meantTarget, parseRuleTarget } from './policy-targets.ts';
+import { isReservedHost, meantTarget, parseOriginHost } from './policy-targets.ts';
 
 const originKeys = ['name', 'hosts', 'certificate', 'key', 'ca'];
 /** each is a transport socket of its own in Envoy */
@@ -60,13 +60,11 @@ function readOriginHosts(node: PolicyNode, origin: string, { reader, owners }: R
     const expected = 'a host name or *.suffix';
     const text = reader.text(item, 'host', { expected, example: 'mtls.example.com or "*.example.com"' });
     if (text === undefined) return [];
-    const target = parseRuleTarget(text);
-    // TLS to an address has no server name, so that it is never intercepted and no certificate could be shown
-    if (target?.kind !== 'host' || target.pattern.kind === 'address') {
+    const pattern = parseOriginHost(text);
+    if (pattern === undefined) {
       reader.wrong(item, 'host', { expected, example: meantTarget(text) });
       return [];
     }
-    const { pattern } = target;
     const other = owners.get(hostPatternText(pattern));
     if (isReservedHost(pattern)) reader.problem('policy-host-reserved', item.at, { value: text });
     else if (other !== undefined) reader.problem('policy-host-twice', item.at, { value: text, other });

@@ -18,6 +18,12 @@ export function parseRuleTarget(text: string): RuleTarget | undefined {
   return pattern === undefined ? undefined : { kind: 'host', pattern };
 }
 
+/** TLS to an address has no server name, so that it is never intercepted and no certificate could be shown. */
+export function parseOriginHost(text: string): HostPattern | undefined {
+  const target = parseRuleTarget(text);
+  return target?.kind === 'host' && target.pattern.kind !== 'address' ? target.pattern : undefined;
+}
+
 /** The gateway's own names: no rule can change what becomes of them. */
 export function isReservedHost(pattern: HostPattern): boolean {
   return pattern.kind === 'exact' && (pattern.host === selfCheckHost || pattern.host === noSniHost);

@@ -1,7 +1,6 @@
 // The pieces of a certificate as they are written, for whoever asks how another reader will take them. It must not judge them.
-import { contextTag, derTags, objectIdText, readBoolean, DerReader, type DerValue } from './der-reader.ts';
-
-export type ExtensionValue = { readonly id: string; readonly critical: boolean; readonly content: Uint8Array };
+import { contextTag, derTags, DerReader, type DerValue } from './der-reader.ts';
+import { nextExtension, type ExtensionValue } from './read-extensions.ts';
 
 export type CertificateParts = {
   /** raw Names */
@@ -31,12 +30,6 @@ export function readCertificateParts(der: Uint8Array): CertificateParts {
 function readValues({ content }: DerValue): readonly ExtensionValue[] {
   const list = new DerReader(content).enter(derTags.sequence);
   const values: ExtensionValue[] = [];
-  while (!list.isAtEnd) {
-    const member = list.enter(derTags.sequence);
-    const id = objectIdText(member.next(derTags.objectId).content);
-    const flag = member.optional(derTags.boolean);
-    const critical = flag !== undefined && readBoolean(flag);
-    values.push({ id, critical, content: member.next(derTags.octetString).content });
-  }
+  while (!list.isAtEnd) values.push(nextExtension(list));
   return values;
 }

@@ -33,23 +33,31 @@ const maxExtensions = 64;
 
 type Heading = { readonly id: string; readonly critical: boolean };
 
+export type ExtensionValue = Heading & { readonly content: Uint8Array };
+
 /** `list`: the SEQUENCE OF Extension */
 export function readExtensions(list: DerReader): ReadExtensions {
   const extensions: Heading[] = [];
   let known: Omit<ReadExtensions, 'extensions'> = {};
   while (!list.isAtEnd) {
-    const member = list.enter(derTags.sequence);
-    const id = objectIdText(member.next(derTags.objectId).content);
-    const criticalFlag = member.optional(derTags.boolean);
-    const critical = criticalFlag !== undefined && readBoolean(criticalFlag);
-    const content = member.next(derTags.octetString).content;
-    member.end();
+    const { id, critical, content } = nextExtension(list);
     if (extensions.some((earlier) => earlier.id === id)) throw malformed(`the extension ${id} twice`);
     extensions.push({ id, critical });
     if (extensions.length > maxExtensions) throw malformed(`more than ${maxExtensions} extensions`);
     known = { ...known, ...readKnown({ id, critical }, content) };
   }
   return { ...known, extensions };
+}
+
+/** the next of a SEQUENCE OF Extension, as it is written */
+export function nextExtension(list: DerReader): ExtensionValue {
+  const member = list.enter(derTags.sequence);
+  const id = objectIdText(member.next(derTags.objectId).content);
+  const criticalFlag = member.optional(derTags.boolean);
+  const critical = criticalFlag !== undefined && readBoolean(criticalFlag);
+  const { content } = member.next(derTags.octetString);
+  member.end();
+  return { id, critical, content };
 }
 
 function readKnown({ id, critical }: Heading, content: Uint8Array): Omit<ReadExtensions, 'extensions'> {

@@ -2,9 +2,10 @@
 // read certificates with it, so such a CA would be trusted by some and unknown to others. Rules of Go 1.26 (parser.go), a little
 // stricter where versions of Go differ and nobody writes such a thing on purpose. Pure.
 import type { Certificate } from './certificate-types.ts';
-import { readCertificateParts, type ExtensionValue } from './certificate-parts.ts';
+import { readCertificateParts } from './certificate-parts.ts';
 import { derTags, objectIdText, DerReader, type DerValue } from './der-reader.ts';
 import { extensionRules } from './go-extension-rules.ts';
+import type { ExtensionValue } from './read-extensions.ts';
 
 /** What Go does not read, in words that follow "has"; undefined: it reads the certificate. */
 export function refusedByGo(certificate: Certificate): string | undefined {

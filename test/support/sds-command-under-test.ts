@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { epoch, hours } from '../../src/clock.ts';
-import { createAdminClient } from '../../src/envoy/admin-client.ts';
 import { createPool } from '../../src/pool/create-pool.ts';
 import { parsePool } from '../../src/pool/parse-pool.ts';
 import { mainScript } from './gateway-under-test.ts';
+import { readSample } from './read-sample.ts';
 import { startProcess } from './run-command.ts';
 import type { ExitInfo, StartedProcess } from './run-command.ts';
 import { scrubbedEnvironment } from './scrubbed-environment.ts';
@@ -41,11 +41,7 @@ export async function startSdsCommand({
   return {
     process: child,
     socket,
-    metric: async (sample) => {
-      const { body } = await createAdminClient(metrics).get('/metrics');
-      const line = body.split('\n').find((one) => one.startsWith(`${sample} `));
-      return Number(line?.slice(sample.length + 1) ?? 0);
-    },
+    metric: (sample) => readSample(metrics, sample),
     stop: () => child.stop(),
     kill: () => {
       child.signal('SIGKILL');

@@ -5,6 +5,7 @@ import { epoch, hours } from '../../../src/clock.ts';
 import { createPool } from '../../../src/pool/create-pool.ts';
 import { createAdminClient } from '../../../src/envoy/admin-client.ts';
 import { mainScript } from '../gateway-under-test.ts';
+import { readSample } from '../read-sample.ts';
 import { startProcess, type ExitInfo, type StartedProcess } from '../run-command.ts';
 import { scrubbedEnvironment } from '../scrubbed-environment.ts';
 import { createTempFolder } from '../temp-folder.ts';
@@ -125,15 +126,10 @@ function startController({
     ],
     { env: scrubbedEnvironment(home) },
   );
-  const health: ControllerUnderTest['health'] = async (path) => createAdminClient(socket).get(path);
   return {
     process: child,
-    health,
-    metric: async (sample) => {
-      const { body } = await health('/metrics');
-      const line = body.split('\n').find((one) => one.startsWith(`${sample} `));
-      return Number(line?.slice(sample.length + 1) ?? 0);
-    },
+    health: (path) => createAdminClient(socket).get(path),
+    metric: (sample) => readSample(socket, sample),
     stop: () => child.stop(),
     kill: () => {
       child.signal('SIGKILL');
