@@ -8,6 +8,7 @@ import { groupVersionOf } from '../kube/object-path.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
 import { controllerErrors } from './controller-errors.ts';
+import { mountsConfigMap } from './deployment-claim.ts';
 import { fieldManagers } from './field-managers.ts';
 import { filesLabels, filesManager } from './files-claim.ts';
 import { finalizerPatch } from './finalizer-patch.ts';
@@ -36,12 +37,15 @@ export interface ClusterWrites {
   applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus): Promise<void>;
   /** true when there was something to write */
   applyFiles(files: FilesContent, existing: KubeObject | undefined): Promise<boolean>;
-  rollOut(place: { readonly namespace: string; readonly name: string }, digest: string): Promise<Rollout>;
+  rollOut(place: { readonly namespace: string; readonly name: string }, files: RolledFiles): Promise<Rollout>;
   setFinalizer(gateway: KubeObject, isKept: boolean): Promise<void>;
 }
 
-/** a Deployment that is missing has nothing to be told */
-type Rollout = 'rolled' | 'unchanged' | 'absent';
+/** `digest`: of what a pod reads only at its start */
+type RolledFiles = { readonly configMapName: string; readonly digest: string };
+
+/** a Deployment that is missing has nothing to be told; one that does not mount the files is left alone */
+type Rollout = 'rolled' | 'unchanged' | 'absent' | 'without-files';
 
 /** whoever leads by now does the work: nothing is to be said about it */
 export function isNotLeading(thrown: unknown): boolean {
@@ -94,10 +98,14 @@ class CountedWrites implements ClusterWrites {
     return true;
   }
 
-  async rollOut(place: { readonly namespace: string; readonly name: string }, digest: string): Promise<Rollout> {
+  async rollOut(
+    place: { readonly namespace: string; readonly name: string },
+    { configMapName, digest }: RolledFiles,
+  ): Promise<Rollout> {
     const at = { resource: deployments, ...place };
     const deployment = await this.#parts.client.get(at);
     if (deployment === undefined) return 'absent';
+    if (!mountsConfigMap(deployment, configMapName)) return 'without-files';
     if (rolledOut(deployment) === digest) return 'unchanged';
     const patch = { spec: { template: { metadata: { annotations: { [rolloutAnnotation]: digest } } } } };
     await this.#write('rollout', (client) => client.mergePatch(at, patch, { fieldManager: fieldManagers.rollout }));

@@ -1,5 +1,6 @@
-// Whose a Deployment is that several gateways of a namespace name: each would roll it for its own files, again and again. The
-// one that was made first has it. Pure.
+// Whose the Deployment is that a gateway names. Several gateways of a namespace would roll it in turn, each for its own files:
+// the one that was made first has it. One whose pods do not mount the files is none of a gateway's, and a name with a slip in
+// it must not restart what somebody else runs. Pure.
 import { isRecord } from '../is-record.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 
@@ -15,6 +16,22 @@ export function earlierClaim(gateway: KubeObject, all: readonly KubeObject[]): s
       isBefore(other, gateway),
   );
   return earlier.toSorted((one, other) => (isBefore(one, other) ? -1 : 1))[0]?.metadata.name;
+}
+
+/** Whether its pods have the ConfigMap in a volume, alone or among others. */
+export function mountsConfigMap(deployment: KubeObject, configMapName: string): boolean {
+  const volumes = membersAt(deployment, ['spec', 'template', 'spec', 'volumes']);
+  const sources = [...volumes, ...volumes.flatMap((volume) => membersAt(volume, ['projected', 'sources']))];
+  return sources.some((source) => valueAt(source, ['configMap', 'name']) === configMapName);
+}
+
+function membersAt(value: unknown, path: readonly string[]): readonly unknown[] {
+  const found = valueAt(value, path);
+  return Array.isArray(found) ? found : [];
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((found, key) => (isRecord(found) ? found[key] : undefined), value);
 }
 
 /** as the reader of specs has it, but for what a wrong spec says elsewhere */

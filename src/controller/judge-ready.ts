@@ -19,6 +19,7 @@ type Obstacle =
   | 'RenderingTooLarge'
   | 'FilesNotWritten'
   | 'DeploymentTaken'
+  | 'DeploymentWithoutFiles'
   | 'DeploymentNotFound';
 
 const conditionOf: { readonly [reason in Reason]?: ConditionType } = {

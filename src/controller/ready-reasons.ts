@@ -61,6 +61,12 @@ export const readyReasons = {
     when: 'another gateway of the namespace, which the message names, has the Deployment; its pods are left alone',
     remedy: 'give each gateway a Deployment of its own, by `spec.deploymentName`',
   },
+  DeploymentWithoutFiles: {
+    status: 'False',
+    when: "the pods of the Deployment that the spec names do not mount the gateway's files, so that it may be somebody else's; it is left alone",
+    remedy:
+      'mount the ConfigMap `<gateway>-envoy` as deploy/gateway does, or name the right one in `spec.deploymentName`',
+  },
   DeploymentNotFound: {
     status: 'False',
     when: 'the Deployment that the spec names does not exist',

@@ -47,7 +47,7 @@ export type ReconcileParts = RoundTerms & {
   readonly seen: (key: string, status: EgressGatewayStatus | undefined) => void;
 };
 
-/** a Deployment is not followed, only asked for: while it is missing, this often */
+/** a Deployment is not followed, only asked for: while it is missing, or not the gateway's, this often */
 const askForDeploymentMs = millis(15_000);
 
 export async function reconcileGateway(key: string, parts: ReconcileParts): Promise<WorkOutcome> {
@@ -109,12 +109,12 @@ async function lookAfter(key: string, { object, gateway }: Subject, parts: Recon
   );
   parts.seen(key, status);
   if (files.isToRetry) return { kind: 'retry' };
-  return nextRound(published.publication, files.isDeploymentMissing ? askForDeploymentMs : undefined, parts);
+  return nextRound(published.publication, files.awaitsDeployment ? askForDeploymentMs : undefined, parts);
 }
 
 function outOfBounds({ TrustBundlePublished }: Judgements): FilesOutcome {
   const obstacles: Obstacles = { SignerNotAllowed: TrustBundlePublished?.message ?? '' };
-  return { obstacles, isToRetry: false, isDeploymentMissing: false };
+  return { obstacles, isToRetry: false, awaitsDeployment: false };
 }
 
 function allGateways({ gateways }: ReconcileParts): readonly KubeObject[] {

@@ -34,10 +34,11 @@ export type FilesOutcome = {
   readonly obstacles: Obstacles;
   /** another attempt may succeed although nothing changes that is followed */
   readonly isToRetry: boolean;
-  readonly isDeploymentMissing: boolean;
+  /** it is not followed: somebody has to ask for it again */
+  readonly awaitsDeployment: boolean;
 };
 
-const inOrder: FilesOutcome = { obstacles: {}, isToRetry: false, isDeploymentMissing: false };
+const inOrder: FilesOutcome = { obstacles: {}, isToRetry: false, awaitsDeployment: false };
 
 export async function writeFiles(request: FilesRequest, parts: FilesParts): Promise<FilesOutcome> {
   const { look, gateway } = request;
@@ -104,15 +105,38 @@ async function applyAndRollOut(
         DeploymentTaken: `${object} is that of the gateway ${deploymentOwner}: its pods are left alone`,
       });
     step = { at: target, verbs: ['get', 'patch'] };
-    const rollout = await writes.rollOut(deployment, rendered.constantSha256);
+    const { configMapName, constantSha256: digest } = rendered;
+    const rollout = await writes.rollOut(deployment, { configMapName, digest });
     if (rollout === 'rolled')
       log.info('new pods are made, since what they read only at their start has changed', { object });
-    if (rollout !== 'absent') return inOrder;
-    return { ...inTheWay({ DeploymentNotFound: `${object} does not exist` }), isDeploymentMissing: true };
+    return outcomeOf(rollout, object, configMapName);
   } catch (thrown) {
     if (isNotLeading(thrown)) throw thrown;
     const detail = sayFailure(kubeFailureOf(thrown), step.at, step.verbs);
     return { ...inTheWay({ FilesNotWritten: detail }), isToRetry: true };
+  }
+}
+
+function outcomeOf(
+  rollout: Awaited<ReturnType<ClusterWrites['rollOut']>>,
+  object: string,
+  configMapName: string,
+): FilesOutcome {
+  switch (rollout) {
+    case 'rolled':
+    case 'unchanged':
+      return inOrder;
+    case 'absent':
+      return { ...inTheWay({ DeploymentNotFound: `${object} does not exist` }), awaitsDeployment: true };
+    case 'without-files':
+      return {
+        ...inTheWay({
+          DeploymentWithoutFiles: `${object} does not mount the ConfigMap ${configMapName}: its pods are left alone, since they may be somebody else's`,
+        }),
+        awaitsDeployment: true,
+      };
+    default:
+      return rollout satisfies never;
   }
 }
 

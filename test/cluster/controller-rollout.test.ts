@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
 import {
+  applyDeployment,
   applyGateway,
   applySecret,
   createControllerWorld,
@@ -20,13 +21,7 @@ describeWithControlPlane('the Deployment of a gateway', {}, (plane) => {
     world = await createControllerWorld(plane());
     await world.start();
     await applySecret(world, 'pool', { pool: newPool() });
-    const labels = { app: 'gw' };
-    const template = { metadata: { labels }, spec: { containers: [{ name: 'envoy', image: 'envoy' }] } };
-    const metadata = { name: 'gw', namespace: world.namespace };
-    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata };
-    mustSucceed(
-      await world.admin.apply(path(), { ...deployment, spec: { selector: { matchLabels: labels }, template } }),
-    );
+    await applyDeployment(world);
   });
   afterEach(() => world.close());
 
@@ -64,5 +59,18 @@ describeWithControlPlane('the Deployment of a gateway', {}, (plane) => {
     expect(said['message']).toContain(`Deployment ${world.namespace}/gw is that of the gateway gw`);
     await waitFor('its files', async () => (await policyText('second')).includes('deny'));
     expect(await digest()).toBe(first);
+  });
+
+  test('is left alone as long as it does not mount the files, since it may be somebody else’s', async () => {
+    await applyDeployment(world, 'gw', 'their-settings');
+    const before = mustSucceed(await world.admin.get(path()))['metadata'].resourceVersion as string;
+    await applyGateway(world);
+    const said = await waitForReason(world, 'Ready', 'DeploymentWithoutFiles');
+    expect(said['message']).toContain(`Deployment ${world.namespace}/gw does not mount the ConfigMap gw-envoy`);
+    await waitFor('its files', async () => (await policyText('gw')).includes('deny'));
+    expect(mustSucceed(await world.admin.get(path()))['metadata'].resourceVersion).toBe(before);
+    await applyDeployment(world);
+    await waitForReason(world, 'Ready', 'Ready', { deadlineMs: 40_000 });
+    expect(await digest()).toMatch(/^[0-9a-f]{64}$/);
   });
 });

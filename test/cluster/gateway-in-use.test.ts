@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
 import {
+  applyDeployment,
   applyGateway,
   applySecret,
   createControllerWorld,
@@ -95,17 +96,7 @@ describeWithControlPlane('a gateway in use', { tools }, (plane) => {
     pod = await startPodWorld(temp);
     writeFileSync(temp.file('serving-ca.pem'), caPem(servingCa));
     writeFileSync(temp.file('other-ca.pem'), caPem(makeCurrentCa('other')));
-    const labels = { app: 'gw' };
-    const template = { metadata: { labels }, spec: { containers: [{ name: 'envoy', image: 'envoy' }] } };
-    const deployment = {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'gw', namespace: world.namespace },
-    };
-    const path = `/apis/apps/v1/namespaces/${world.namespace}/deployments/gw`;
-    mustSucceed(
-      await world.admin.apply(path, { ...deployment, spec: { selector: { matchLabels: labels }, template } }),
-    );
+    await applyDeployment(world);
     mount = mountObjects(world.admin, [
       { volume: pod.files, path: filesPath() },
       { volume: pod.pool, path: secretPath(world, 'pool'), keys: ['pool'] },

@@ -182,10 +182,15 @@ export async function applyConfigMap(
   mustSucceed(await admin.apply(`/api/v1/namespaces/${namespace}/configmaps/${name}`, configMap));
 }
 
-/** of no pod that would run: nobody makes pods here */
-export async function applyDeployment({ admin, namespace }: ControllerWorld, name = 'gw'): Promise<void> {
+/** of no pod that would run: nobody makes pods here; it mounts the files of the gateway of its name, unless told otherwise */
+export async function applyDeployment(
+  { admin, namespace }: ControllerWorld,
+  name = 'gw',
+  mounted = `${name}-envoy`,
+): Promise<void> {
   const labels = { app: name };
-  const template = { metadata: { labels }, spec: { containers: [{ name: 'envoy', image: 'envoy' }] } };
+  const volumes = [{ name: 'files', configMap: { name: mounted } }];
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'envoy', image: 'envoy' }], volumes } };
   const spec = { replicas: 1, selector: { matchLabels: labels }, template };
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace }, spec };
   mustSucceed(await admin.apply(`/apis/apps/v1/namespaces/${namespace}/deployments/${name}`, deployment));

@@ -1,6 +1,6 @@
 // A Deployment is one gateway's: with two they would roll its pods in turn, for ever.
 import { describe, expect, test } from 'vitest';
-import { earlierClaim } from '../../../src/controller/deployment-claim.ts';
+import { earlierClaim, mountsConfigMap } from '../../../src/controller/deployment-claim.ts';
 import type { KubeObject } from '../../../src/kube/kube-types.ts';
 
 function gateway(name: string, minute: number, deploymentName?: unknown, namespace = 'agents'): KubeObject {
@@ -25,5 +25,30 @@ describe('a Deployment', () => {
     ['is named by what is a name', gateway('b', 2), [gateway('a', 1, 3)], undefined],
   ])('%s', (_title, subject, others, owner) => {
     expect(earlierClaim(subject, [subject, ...others])).toBe(owner);
+  });
+});
+
+describe('the files of a gateway', () => {
+  const deployment = (volumes: unknown): KubeObject => ({
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'gw' } },
+    spec: { template: { spec: { volumes } } },
+  });
+  test.each<[string, unknown, boolean]>([
+    ['are mounted as a volume', [{ emptyDir: {} }, { configMap: { name: 'gw-envoy' } }], true],
+    [
+      'are mounted among others',
+      [{ projected: { sources: [{ secret: {} }, { configMap: { name: 'gw-envoy' } }] } }],
+      true,
+    ],
+    [
+      'are not those of another',
+      [{ configMap: { name: 'gw-envoy-2' } }, { secret: { secretName: 'gw-envoy' } }],
+      false,
+    ],
+    ['are not mounted where nothing is', undefined, false],
+    ['are not mounted by what is no list', { configMap: { name: 'gw-envoy' } }, false],
+    ['are not mounted by what is no volume', [null, 'gw-envoy', { projected: { sources: 'gw-envoy' } }], false],
+  ])('%s', (_title, volumes, isMounted) => {
+    expect(mountsConfigMap(deployment(volumes), 'gw-envoy')).toBe(isMounted);
   });
 });
