@@ -132,6 +132,11 @@ export function fill(template: string, fields: ErrorFields): string {
 /** control characters, line separators, and what is invisible or turns the direction of text (Unicode TR 36, 2.6) */
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
+/** whether a text has what `printable` would escape */
+export function unprintableIn(text: string): boolean {
+  return text.search(unprintable) !== -1;
+}
+
 /** Makes text safe for one line of a terminal or a log: control characters escaped, length capped. */
 export function printable(text: string, maxChars = maxShownChars): string {
   const escaped = text.replace(unprintable, (char) => {

@@ -11,6 +11,7 @@ import { poolErrors } from '../pool/pool-errors.ts';
 import { probeErrors } from '../probe/probe-errors.ts';
 import { projectionErrors } from '../projection/projection-errors.ts';
 import { sdsErrors } from '../sds/sds-errors.ts';
+import { deliveryErrors } from '../settings/delivery-errors.ts';
 import { policyFileErrors } from '../settings/policy-file-errors.ts';
 import { egressGatewayErrors } from '../settings/egress-gateway-errors.ts';
 import { settingsErrors } from '../settings/settings-errors.ts';
@@ -26,6 +27,7 @@ const slices = {
   cli: cliErrors,
   settings: settingsErrors,
   'policy file': policyFileErrors,
+  delivery: deliveryErrors,
   'egress gateway': egressGatewayErrors,
   envoy: envoyErrors,
   pool: poolErrors,

@@ -5,7 +5,7 @@ import { explainDecision } from '../policy/explain-decision.ts';
 import { isSwitchedOn, type SettingSource } from '../settings/read-settings.ts';
 import { parsePolicyQuestion } from '../settings/policy-question.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
-import { maxPolicyBytes } from '../settings/policy-text.ts';
+import { maxPolicyBytes } from '../settings/policy-file-errors.ts';
 import { switchSettings } from '../settings/text-settings.ts';
 import { systemReason } from '../system-error.ts';
 import { cliErrors } from './cli-errors.ts';

@@ -4,9 +4,8 @@ import { dirname, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { LeafgateError } from '../errors.ts';
 import { readRegularFile } from '../read-regular-file.ts';
-import { policyFileErrors } from '../settings/policy-file-errors.ts';
+import { maxPolicyBytes, policyFileErrors } from '../settings/policy-file-errors.ts';
 import { parsePolicyFile, type PolicyFile, type PolicyFileTerms, type PolicyReading } from '../settings/policy-file.ts';
-import { maxPolicyBytes } from '../settings/policy-text.ts';
 import type { ThreadAnswer, ThreadTask } from './policy-thread.ts';
 
 /** parsed in some 20 ms; a thread takes longer to start */

@@ -74,6 +74,26 @@ export const signerNameRule: TextRule = {
   example: 'egress.example.com/mitm',
 };
 
+/** whose bundles somebody reads: Kubernetes' own too */
+export const readSignerNameRule: TextRule = {
+  isRight: (text) => signerParts(text) !== undefined,
+  expected: 'a signer name, <domain>/<path>, whose domain has at least one dot',
+  example: 'egress.example.com/mitm',
+};
+
+/** `<name>`, or `<domain>:<path>:<name>` of a bundle that has a signer */
+export const bundleObjectNameRule: TextRule = {
+  isRight: (text) => {
+    const [domain = '', path, name, ...more] = text.split(':');
+    if (path === undefined) return isSubdomain(domain);
+    return (
+      more.length === 0 && name !== undefined && isSubdomain(name) && signerParts(`${domain}/${path}`) !== undefined
+    );
+  },
+  expected: 'the name of a ClusterTrustBundle, <name> or <signer domain>:<signer path>:<name>',
+  example: 'egress.example.com:mitm:main',
+};
+
 export const dataKeyRule: TextRule = {
   isRight: (text) => dataKey.test(text) && text !== '.' && !text.startsWith('..'),
   expected: 'a key of letters, digits, hyphens, dots and underscores, at most 253',

@@ -1,6 +1,7 @@
 // What can be wrong with a policy file. Every problem says where it stands; `{at}` is `policy.yaml:4:12`, or the file
 // alone where no place can be named.
 import { errorSlice, exitCodes, type LeafgateError } from '../errors.ts';
+import type { FileWords } from './file-words.ts';
 
 const exitCode = exitCodes.usage;
 
@@ -59,6 +60,17 @@ export const policyFileErrors = errorSlice({
 });
 
 export type PolicyFileErrorCode = keyof typeof policyFileErrors.specs;
+
+/** four times what 10,000 rules of one host each take */
+export const maxPolicyBytes = 4 * 1024 * 1024;
+
+export const policyWords: FileWords = {
+  error: (code, fields) => policyFileErrors.error(`policy-${code}`, fields),
+  maxBytes: maxPolicyBytes,
+  guide: 'docs/policy.md',
+  emptyHint: 'state at least the default, as `default: deny`',
+  tooManyHint: 'use suffixes and ranges, or merge rules',
+};
 
 export type PolicyPlace = { readonly line: number; readonly column: number };
 

@@ -1,9 +1,10 @@
-// Reading parts of a policy: each reader gives the value, or keeps a problem with its place and gives nothing, so that
+// Reading parts of a policy, or of another file whose words are given: each reader gives the value, or keeps a problem with its place and gives nothing, so that
 // all problems are found at once. Must not know which keys there are.
 import type { LeafgateError } from '../errors.ts';
 import { nearestWord } from './nearest-word.ts';
-import { placeIn, policyFileErrors, type PolicyFileErrorCode } from './policy-file-errors.ts';
-import type { PolicyMap, PolicyNode, PolicyPlaces } from './policy-node.ts';
+import type { FileProblemCode, FileWords } from './file-words.ts';
+import { placeIn, policyFileErrors, policyWords, type PolicyFileErrorCode } from './policy-file-errors.ts';
+import type { PolicyMap, PolicyNode, PolicyPlaces, PolicyValue } from './policy-node.ts';
 
 type Fields = Readonly<Record<string, string | number>>;
 
@@ -12,11 +13,13 @@ const maxShownProblems = 100;
 
 export class PolicyReader {
   readonly #places: PolicyPlaces;
+  readonly #words: FileWords;
   readonly #problems: LeafgateError[] = [];
   #leftOut = 0;
 
-  constructor(places: PolicyPlaces) {
+  constructor(places: PolicyPlaces, words: FileWords = policyWords) {
     this.#places = places;
+    this.#words = words;
   }
 
   /** in the order of the file; empty when nothing was wrong */
@@ -24,7 +27,7 @@ export class PolicyReader {
     const { source: at } = this.#places;
     const sorted = this.#problems.toSorted((one, other) => orderOf(one, at) - orderOf(other, at));
     if (this.#leftOut === 0) return sorted;
-    return [...sorted, policyFileErrors.error('policy-more-problems', { at, count: this.#leftOut })];
+    return [...sorted, this.#words.error('more-problems', { at, count: this.#leftOut })];
   }
 
   keep(problem: LeafgateError): void {
@@ -42,8 +45,8 @@ export class PolicyReader {
 
   wrong(node: PolicyNode, key: string, meant: { readonly expected: string; readonly example: string }): void {
     if (node.kind === 'unread') return;
-    const value = node.kind === 'value' ? node.shown : `a ${node.kind}`;
-    this.problem('policy-value-wrong', node.at, { key, value, ...meant });
+    const value = node.kind === 'value' ? shownNode(node) : `a ${node.kind}`;
+    this.#keepAt(node.at, 'value-wrong', { key, value, ...meant });
   }
 
   /** The values by key; keys that nobody knows are kept as problems. */
@@ -70,13 +73,13 @@ export class PolicyReader {
       this.wrong(node, key, meant);
       return [];
     }
-    if (node.items.length === 0) this.problem('policy-value-wrong', node.at, { key, value: 'an empty list', ...meant });
+    if (node.items.length === 0) this.#keepAt(node.at, 'value-wrong', { key, value: 'an empty list', ...meant });
     if (node.items.length > rules.most) this.tooMany(node.at, { most: rules.most, things: key });
     return node.items.slice(0, rules.most);
   }
 
   tooMany(at: number, { most, things }: { readonly most: number; readonly things: string }): void {
-    this.problem('policy-too-many', at, { most, things, hint: 'use suffixes and ranges, or merge rules' });
+    this.#keepAt(at, 'too-many', { most, things, hint: this.#words.tooManyHint });
   }
 
   text(
@@ -89,15 +92,24 @@ export class PolicyReader {
     return undefined;
   }
 
+  #keepAt(at: number, code: FileProblemCode, fields: Fields): void {
+    this.keep(this.#words.error(code, { at: this.#places.placeOf(at), ...fields }));
+  }
+
   #checkKeys(map: PolicyMap, place: string, keys: readonly string[]): void {
     for (const { key, keyAt } of map.entries) {
       if (keys.includes(key)) continue;
       const nearest = nearestWord(key, keys);
       const all = `known are ${keys.join(', ')}`;
       const hint = nearest === undefined ? all : `write ${nearest} if that was meant; ${all}`;
-      this.problem('policy-key-unknown', keyAt, { key: key === '' ? 'an empty text' : key, place, hint });
+      this.#keepAt(keyAt, 'key-unknown', { key: key === '' ? 'an empty text' : key, place, hint });
     }
   }
+}
+
+/** a key that was put into the wrong file is not repeated */
+function shownNode({ shown }: PolicyValue): string {
+  return shown.includes('-----BEGIN') ? 'a PEM text' : shown;
 }
 
 /** a line has fewer columns: a file has at most 4 MiB */

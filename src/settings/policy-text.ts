@@ -1,11 +1,9 @@
-// From the bytes of a policy file to its text, and from places in the text to lines and columns. Refuses what editors and
+// From the bytes of a policy file, or another that people write, to its text, and from places in the text to lines and columns. Refuses what editors and
 // parsers show differently: a file must mean what it looks like.
 import type { LeafgateError } from '../errors.ts';
-import { policyFileErrors } from './policy-file-errors.ts';
+import type { FileWords } from './file-words.ts';
+import { policyWords } from './policy-file-errors.ts';
 import type { PolicyPlaces } from './policy-node.ts';
-
-/** four times what 10,000 rules of one host each take */
-export const maxPolicyBytes = 4 * 1024 * 1024;
 
 /** places are offsets in the text */
 export type PolicyText = PolicyPlaces & { readonly text: string };
@@ -18,21 +16,20 @@ const carriageReturns = /\r\n/g;
 export type PolicyTextVerdict =
   { readonly kind: 'text'; readonly text: PolicyText } | { readonly kind: 'refused'; readonly problem: LeafgateError };
 
-export function readPolicyText(bytes: Uint8Array, source: string): PolicyTextVerdict {
-  if (bytes.length > maxPolicyBytes) {
-    return refuse(policyFileErrors.error('policy-file-too-large', { at: source, maxBytes: maxPolicyBytes }));
-  }
+export function readPolicyText(bytes: Uint8Array, source: string, words: FileWords = policyWords): PolicyTextVerdict {
+  const { maxBytes } = words;
+  if (bytes.length > maxBytes) return refuse(words.error('file-too-large', { at: source, maxBytes }));
   let decoded: string;
   try {
     decoded = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return refuse(policyFileErrors.error('policy-file-not-text', { at: source, detail: 'it is not UTF-8' }));
+    return refuse(words.error('file-not-text', { at: source, detail: 'it is not UTF-8' }));
   }
   const text = policyText(decoded.replace(carriageReturns, '\n'), source);
   const found = unwanted.exec(text.text);
   if (found === null) return { kind: 'text', text };
   const detail = `the character ${codePointText(found[0])} does not belong here`;
-  return refuse(policyFileErrors.error('policy-file-not-text', { at: text.placeOf(found.index), detail }));
+  return refuse(words.error('file-not-text', { at: text.placeOf(found.index), detail }));
 }
 
 function policyText(text: string, source: string): PolicyText {

@@ -1,10 +1,11 @@
-// YAML as far as a policy needs it: maps, lists and plain values, each with its place. What lets a file mean something
+// YAML as far as a policy, or another file whose words are given, needs it: maps, lists and plain values, each with its place. What lets a file mean something
 // else than it shows (aliases, anchors, tags, directives, keys given twice, several documents) is refused. JSON is YAML
 // (1.2.2 section 1.3) and is read the same way. Must not know what a policy is.
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser } from 'yaml';
 import type { Document, ErrorCode, ParsedNode, YAMLError, YAMLMap } from 'yaml';
 import type { LeafgateError } from '../errors.ts';
-import { policyFileErrors } from './policy-file-errors.ts';
+import type { FileWords } from './file-words.ts';
+import { policyWords } from './policy-file-errors.ts';
 import type { PolicyEntry, PolicyNode, PolicyValue } from './policy-node.ts';
 import type { PolicyText } from './policy-text.ts';
 
@@ -16,85 +17,83 @@ const maxDepth = 24;
 /** the first few say what is wrong, the others mostly follow from them */
 const maxSyntaxProblems = 10;
 
-export function readYaml(text: PolicyText): YamlReading {
+type Reading = { readonly text: PolicyText; readonly words: FileWords; readonly problems: LeafgateError[] };
+type Fault = { readonly detail: string; readonly hint: string };
+
+export function readYaml(text: PolicyText, words: FileWords = policyWords): YamlReading {
   const problems: LeafgateError[] = [];
-  const composed = compose(text, problems);
+  const reading: Reading = { text, words, problems };
+  const composed = compose(reading);
   if (composed === undefined) return { root: undefined, problems };
   const { contents, errors, directives } = composed;
   if (directives.yaml.explicit === true) {
-    problems.push(syntax(text, 0, { detail: 'a directive is not read', hint: 'take the line with % out' }));
+    keep(reading, 0, { detail: 'a directive is not read', hint: 'take the line with % out' });
   }
-  for (const error of errors.slice(0, maxSyntaxProblems)) problems.push(syntaxProblem(text, error));
+  for (const error of errors.slice(0, maxSyntaxProblems)) keep(reading, error.pos[0], faultOf(error, words));
   // a tree that was guessed around an error would be reported for what it never was
   if (problems.length > 0) return { root: undefined, problems };
   if (contents === null) {
-    problems.push(
-      syntax(text, 0, { detail: 'the file is empty', hint: 'state at least the default, as `default: deny`' }),
-    );
+    keep(reading, 0, { detail: 'the file is empty', hint: words.emptyHint });
     return { root: undefined, problems };
   }
-  const root = converted(contents, { text, problems });
+  const root = converted(contents, reading);
   return { root, problems };
 }
 
-function compose(text: PolicyText, problems: LeafgateError[]): Document.Parsed | undefined {
+function compose(reading: Reading): Document.Parsed | undefined {
+  const { text, problems } = reading;
   const composer = new Composer<ParsedNode, true>({
     uniqueKeys: false,
     stringKeys: true,
     logLevel: 'silent',
     merge: false,
   });
-  const documents = [...composer.compose(tokens(text, problems), true, text.text.length)];
+  const documents = [...composer.compose(tokens(reading), true, text.text.length)];
   const [first, second] = documents;
   if (second !== undefined && problems.length === 0) {
     const detail = 'a second document begins here';
-    problems.push(syntax(text, second.range[0], { detail, hint: 'keep one document, and take the line `---` out' }));
+    keep(reading, second.range[0], { detail, hint: 'keep one document, and take the line `---` out' });
   }
   return problems.length > 0 ? undefined : first;
 }
 
-function* tokens(text: PolicyText, problems: LeafgateError[]): ReturnType<Parser['parse']> {
+function* tokens(reading: Reading): ReturnType<Parser['parse']> {
   const parser = new Parser();
-  for (const lexeme of new Lexer().lex(text.text)) {
+  for (const lexeme of new Lexer().lex(reading.text.text)) {
     yield* parser.next(lexeme);
     if (parser.stack.length <= maxDepth) continue;
     const detail = 'this is nested too deeply';
-    problems.push(syntax(text, parser.offset, { detail, hint: 'write it plainly, as docs/policy.md shows' }));
+    keep(reading, parser.offset, { detail, hint: `write it plainly, as ${reading.words.guide} shows` });
     return;
   }
   yield* parser.end();
 }
 
-type Converting = { readonly text: PolicyText; readonly problems: LeafgateError[] };
-
-function converted(node: ParsedNode, { text, problems }: Converting): PolicyNode {
+function converted(node: ParsedNode, reading: Reading): PolicyNode {
   const at = node.range[0];
   if (isAlias(node)) {
     const hint = `a text that begins with a star needs quotes: "*${node.source}"`;
-    problems.push(syntax(text, at, { detail: 'an alias is not read', hint }));
+    keep(reading, at, { detail: 'an alias is not read', hint });
     return { kind: 'unread', at };
   }
   if (node.anchor !== undefined || node.tag !== undefined) {
     const detail = node.tag === undefined ? 'an anchor is not read' : 'a tag is not read';
-    problems.push(syntax(text, at, { detail, hint: 'write each value out, without & and !' }));
+    keep(reading, at, { detail, hint: 'write each value out, without & and !' });
   }
-  if (isMap(node)) return { kind: 'map', entries: entriesOf(node, { text, problems }), at };
-  if (isSeq(node)) {
-    return { kind: 'list', items: node.items.map((item) => converted(item, { text, problems })), at };
-  }
-  return isScalar(node) ? valueOf(node.value, text.text.slice(at, node.range[1]), at) : nothing(at);
+  if (isMap(node)) return { kind: 'map', entries: entriesOf(node, reading), at };
+  if (isSeq(node)) return { kind: 'list', items: node.items.map((item) => converted(item, reading)), at };
+  return isScalar(node) ? valueOf(node.value, reading.text.text.slice(at, node.range[1]), at) : nothing(at);
 }
 
-function entriesOf(map: YAMLMap.Parsed, converting: Converting): readonly PolicyEntry[] {
+function entriesOf(map: YAMLMap.Parsed, reading: Reading): readonly PolicyEntry[] {
+  const { text, words, problems } = reading;
   const seen = new Set<string>();
   return map.items.map((pair) => {
     const keyAt = pair.key.range[0];
     const key = isScalar(pair.key) ? String(pair.key.value) : '';
-    if (seen.has(key)) {
-      converting.problems.push(policyFileErrors.error('policy-key-twice', { at: converting.text.placeOf(keyAt), key }));
-    }
+    if (seen.has(key)) problems.push(words.error('key-twice', { at: text.placeOf(keyAt), key }));
     seen.add(key);
-    return { key, keyAt, value: pair.value === null ? nothing(keyAt) : converted(pair.value, converting) };
+    return { key, keyAt, value: pair.value === null ? nothing(keyAt) : converted(pair.value, reading) };
   });
 }
 
@@ -117,16 +116,14 @@ const hints: { readonly [code in ErrorCode]?: string } = {
   BAD_DIRECTIVE: 'take the line with % out',
 };
 
-function syntaxProblem(text: PolicyText, error: Pick<YAMLError, 'code' | 'message' | 'pos'>): LeafgateError {
-  const detail = `${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`.replace(/\.$/, '');
-  const hint = hints[error.code] ?? 'see docs/policy.md for what a policy file looks like';
-  return syntax(text, error.pos[0], { detail: `this is no valid YAML: ${detail}`, hint });
+function faultOf({ code, message }: Pick<YAMLError, 'code' | 'message'>, { guide }: FileWords): Fault {
+  const detail = `${message.charAt(0).toLowerCase()}${message.slice(1)}`.replace(/\.$/, '');
+  return {
+    detail: `this is no valid YAML: ${detail}`,
+    hint: hints[code] ?? `see ${guide} for what such a file looks like`,
+  };
 }
 
-function syntax(
-  text: PolicyText,
-  offset: number,
-  fields: { readonly detail: string; readonly hint: string },
-): LeafgateError {
-  return policyFileErrors.error('policy-syntax', { at: text.placeOf(offset), ...fields });
+function keep({ text, words, problems }: Reading, offset: number, fault: Fault): void {
+  problems.push(words.error('syntax', { at: text.placeOf(offset), ...fault }));
 }

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promise
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { followPolicyFile } from '../../../src/cli/follow-policy-file.ts';
 import { loadPolicyFile } from '../../../src/cli/read-policy-file.ts';
-import { maxPolicyBytes } from '../../../src/settings/policy-text.ts';
+import { maxPolicyBytes } from '../../../src/settings/policy-file-errors.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 import { waitFor } from '../../support/wait-for.ts';
