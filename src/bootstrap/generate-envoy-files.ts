@@ -1,6 +1,5 @@
-// From a gateway's spec to Envoy's files, as text. Pure: the same spec gives the same bytes, so that a change is seen by
-// comparing. Of these files only bootstrap.yaml needs a restart; the others are followed.
-import { stringify } from 'yaml';
+// From a gateway's spec to Envoy's files, as text in one of two styles. Pure: the same spec gives the same bytes, so that
+// a change is seen by comparing. Of these files only bootstrap.yaml needs a restart; the others are followed.
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import { clusterNames, clusters, clustersDocument } from './clusters.ts';
 import { dnsCaches } from './dns-cache.ts';
@@ -20,8 +19,8 @@ import {
   followedFile,
   originRootsFile,
   policyFile,
-  renderJson,
   resolveFile,
+  type EnvoyFileStyle,
   type FollowedDocument,
 } from './rendered-files.ts';
 import { resolveDocument } from './resolve-filter.ts';
@@ -34,17 +33,17 @@ export type EnvoyFiles = {
   readonly bootstrapFile: typeof bootstrapFile;
 };
 
-export function generateEnvoyFiles(spec: GatewaySpec): EnvoyFiles {
+export function generateEnvoyFiles(spec: GatewaySpec, style: EnvoyFileStyle): EnvoyFiles {
   const origins = originDocuments(spec);
   return {
     files: new Map([
-      [bootstrapFile, renderYaml(bootstrapDocument(spec))],
-      [policyFile, renderJson(policyDocument(spec.policy, spec.dryRun))],
-      [resolveFile, renderJson(resolveDocument(spec.resolve))],
-      [originRootsFile, renderJson(originRootsDocument(spec.paths))],
-      [clustersFile, renderJson(origins.clusters)],
-      [credentialChoiceFile, renderJson(origins.choice)],
-      ...secretDocuments(spec).map(([file, document]) => [file, renderJson(document)] as const),
+      [bootstrapFile, style.bootstrap(bootstrapDocument(spec))],
+      [policyFile, style.followed(policyDocument(spec.policy, spec.dryRun))],
+      [resolveFile, style.followed(resolveDocument(spec.resolve))],
+      [originRootsFile, style.followed(originRootsDocument(spec.paths))],
+      [clustersFile, style.followed(origins.clusters)],
+      [credentialChoiceFile, style.followed(origins.choice)],
+      ...secretDocuments(spec).map(([file, document]) => [file, style.followed(document)] as const),
     ]),
     bootstrapFile,
   };
@@ -113,15 +112,3 @@ const adsConfig: JsonObject = {
     },
   ],
 };
-
-const bootstrapHead = [
-  '# Made by leafgate; written anew at each start, so that edits are lost. A change here needs a restart of Envoy.',
-  '# The policy, the overrides, the roots of origins and what they are shown stand beside it, and Envoy follows them.',
-  '',
-].join('\n');
-
-/** Every text is quoted: YAML readers differ on what else a bare word may be. No anchors: each part reads by itself. */
-function renderYaml(document: JsonObject): string {
-  const style = { aliasDuplicateObjects: false, defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' } as const;
-  return bootstrapHead + stringify(document, { ...style, lineWidth: 0 });
-}

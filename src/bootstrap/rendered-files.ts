@@ -54,6 +54,14 @@ export type FollowedDocument = { readonly version_info: string; readonly resourc
 /** enough to tell the versions of one file apart */
 const versionChars = 16;
 
+/** How documents become text; Envoy reads the same in each. */
+export type EnvoyFileStyle = {
+  /** of `bootstrap.yaml` */
+  readonly bootstrap: (document: JsonObject) => string;
+  /** of the files that Envoy follows, which are JSON by their names */
+  readonly followed: (document: JsonObject) => string;
+};
+
 /** what nobody reads to its end is not indented: 10,000 rules are 15 MB otherwise */
 const longestIndented = 256 * 1024;
 

@@ -1,6 +1,7 @@
 // Writes what the generator made for Envoy, and the roots that origins are verified with, into the gateway's folder.
 import { join } from 'node:path';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
+import { readableFiles } from '../bootstrap/readable-files.ts';
 import { ownCertificates } from '../pool/origin-roots.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
@@ -12,7 +13,7 @@ import { cliErrors } from './cli-errors.ts';
 
 /** Writes all rendered files and returns the path of the bootstrap. */
 export async function writeEnvoyFiles(spec: GatewaySpec): Promise<string> {
-  const { files, bootstrapFile } = generateEnvoyFiles(spec);
+  const { files, bootstrapFile } = generateEnvoyFiles(spec, readableFiles);
   const { renderedDir } = spec.paths;
   makeFolder(renderedDir, 0o700);
   for (const [name, text] of files) await replaceFile(join(renderedDir, name), text, 0o600);

@@ -2,6 +2,7 @@
 // and the settings of the sidecar. Pure: the same input gives the same bytes. Nothing in it is secret: keys stay in their
 // Secrets, and the files only point to where those are mounted.
 import { createHash } from 'node:crypto';
+import { compactFiles } from '../bootstrap/compact-files.ts';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
 import { bootstrapFile } from '../bootstrap/rendered-files.ts';
 import type { EgressGateway } from '../settings/egress-gateway-types.ts';
@@ -31,7 +32,7 @@ export type RenderedGateway = {
 export function renderGateway({ gateway, originRootsPem, clientRootsPem }: RenderInput): RenderedGateway {
   const spec = podGatewaySpec(gateway);
   const data = {
-    ...Object.fromEntries(generateEnvoyFiles(spec).files),
+    ...Object.fromEntries(generateEnvoyFiles(spec, compactFiles).files),
     [podFiles.originRoots]: originRootsPem,
     ...(spec.front?.clientCaFile === undefined ? {} : { [podFiles.clientRoots]: clientRootsPem ?? '' }),
     [podFiles.policy]: gateway.spec.policyText,

@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { generateEnvoyFiles } from '../../src/bootstrap/generate-envoy-files.ts';
+import { readableFiles } from '../../src/bootstrap/readable-files.ts';
 import { createAdminClient, type AdminClient } from '../../src/envoy/admin-client.ts';
 import { parseAccessLogLine, type AccessLogLine } from '../../src/observe/access-log-line.ts';
 import type { GatewaySpec } from '../../src/settings/gateway-spec.ts';
@@ -30,7 +31,7 @@ export function writeGatewayFiles(spec: GatewaySpec, roots = createTestAuthority
   }
   writeFileSync(originRoots, roots);
   writeFileSync(spec.selfCheck.caFile, roots);
-  const { files, bootstrapFile } = generateEnvoyFiles(spec);
+  const { files, bootstrapFile } = generateEnvoyFiles(spec, readableFiles);
   for (const [name, text] of files) writeFileSync(join(renderedDir, name), text);
   return join(renderedDir, bootstrapFile);
 }

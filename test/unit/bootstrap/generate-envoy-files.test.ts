@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { bootstrapDocument, generateEnvoyFiles } from '../../../src/bootstrap/generate-envoy-files.ts';
+import { readableFiles } from '../../../src/bootstrap/readable-files.ts';
 import { parseListenAddress } from '../../../src/settings/parse-listen.ts';
 import { parseCidrSetting, parseResolveOverride } from '../../../src/settings/parse-targets.ts';
 import { gatewaySpec } from '../../support/gateway-spec.ts';
@@ -29,7 +30,7 @@ describe.each([
   ['the default', gatewaySpec()],
   ['a rich', rich],
 ])('%s configuration', (_, spec) => {
-  const { files } = generateEnvoyFiles(spec);
+  const { files } = generateEnvoyFiles(spec, readableFiles);
   const bootstrap = bootstrapDocument(spec);
   const every: unknown[] = [...files].map(([name, text]): unknown =>
     name.endsWith('.yaml') ? parse(text) : JSON.parse(text),
@@ -41,7 +42,7 @@ describe.each([
   });
 
   it('is the same text for the same spec', () => {
-    expect([...generateEnvoyFiles(spec).files]).toEqual([...files]);
+    expect([...generateEnvoyFiles(spec, readableFiles).files]).toEqual([...files]);
   });
 
   it('shares nothing across the hop but hashable strings and the two objects that have factories of their own', () => {
@@ -256,12 +257,15 @@ describe('what a spec says', () => {
 
   it('reaches the file as it is, quotes and all', () => {
     const paths = { ...gatewaySpec().paths, adminSocket: `/run/it's "odd": yes #1/\u00fc\\n.sock` };
-    const text = generateEnvoyFiles(gatewaySpec({ paths })).files.get('bootstrap.yaml') ?? '';
+    const text = generateEnvoyFiles(gatewaySpec({ paths }), readableFiles).files.get('bootstrap.yaml') ?? '';
     expect(at(parse(text), 'admin', 'address', 'pipe', 'path')).toBe(paths.adminSocket);
   });
 
   it('stays a text to readers of older YAML, to which yes is a truth value', () => {
-    const text = generateEnvoyFiles(gatewaySpec({ paths: { ...gatewaySpec().paths, adminSocket: 'yes' } })).files;
+    const text = generateEnvoyFiles(
+      gatewaySpec({ paths: { ...gatewaySpec().paths, adminSocket: 'yes' } }),
+      readableFiles,
+    ).files;
     const read: unknown = parse(text.get('bootstrap.yaml') ?? '', { version: '1.1' });
     expect(at(read, 'admin', 'address', 'pipe', 'path')).toBe('yes');
   });

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { generateEnvoyFiles } from '../../../src/bootstrap/generate-envoy-files.ts';
+import { readableFiles } from '../../../src/bootstrap/readable-files.ts';
 import type { GatewaySpec } from '../../../src/settings/gateway-spec.ts';
 import { fold, unfold } from '../../support/fold-document.ts';
 import { gatewaySpec } from '../../support/gateway-spec.ts';
@@ -25,5 +26,7 @@ test.each(golden)('what is reviewed of the gateway "%s" is all of it', (_name, s
 
 function filesOf(spec: GatewaySpec): unknown {
   // JSON is YAML
-  return Object.fromEntries([...generateEnvoyFiles(spec).files].map(([file, text]) => [file, parse(text) as unknown]));
+  return Object.fromEntries(
+    [...generateEnvoyFiles(spec, readableFiles).files].map(([file, text]) => [file, parse(text) as unknown]),
+  );
 }

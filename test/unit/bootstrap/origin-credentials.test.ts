@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { credentialCluster } from '../../../src/bootstrap/origin-credentials.ts';
 import { bootstrapDocument, generateEnvoyFiles } from '../../../src/bootstrap/generate-envoy-files.ts';
+import { readableFiles } from '../../../src/bootstrap/readable-files.ts';
 import type { HostPattern } from '../../../src/names/name-types.ts';
 import { parseHostPattern } from '../../../src/names/host-pattern.ts';
 import type { ShownCredential } from '../../../src/settings/gateway-spec.ts';
@@ -31,7 +32,7 @@ const spec = gatewaySpec({
   ],
 });
 const bootstrap = bootstrapDocument(spec);
-const { files } = generateEnvoyFiles(spec);
+const { files } = generateEnvoyFiles(spec, readableFiles);
 const followed = (file: string): unknown => JSON.parse(files.get(file) ?? '{}');
 const clusters = at(followed('clusters.json'), 'resources');
 const upstreamTls = 'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext';
@@ -129,7 +130,7 @@ describe('the origins that see a client certificate', () => {
 });
 
 describe('without any', () => {
-  const plain = generateEnvoyFiles(gatewaySpec());
+  const plain = generateEnvoyFiles(gatewaySpec(), readableFiles);
   const json = (file: string): unknown => JSON.parse(plain.files.get(file) ?? '{}');
 
   it('nothing is picked and no cluster has a choice', () => {
@@ -141,7 +142,7 @@ describe('without any', () => {
   });
 
   it('a running Envoy is told of the first one by files that it follows: the bootstrap is the same', () => {
-    const some = generateEnvoyFiles(gatewaySpec({ originCredentials: spec.originCredentials }));
+    const some = generateEnvoyFiles(gatewaySpec({ originCredentials: spec.originCredentials }), readableFiles);
     expect(some.files.get('bootstrap.yaml')).toBe(plain.files.get('bootstrap.yaml'));
   });
 });

@@ -1,6 +1,7 @@
 // TLS to the proxy, as it is generated: which listener speaks what to whom, and where an actor's name may come from.
 import { describe, expect, it } from 'vitest';
 import { bootstrapDocument, generateEnvoyFiles } from '../../../src/bootstrap/generate-envoy-files.ts';
+import { readableFiles } from '../../../src/bootstrap/readable-files.ts';
 import type { GatewaySpec } from '../../../src/settings/gateway-spec.ts';
 import { parseListenAddress } from '../../../src/settings/parse-listen.ts';
 import { parseCidrSetting } from '../../../src/settings/parse-targets.ts';
@@ -71,7 +72,7 @@ describe('the certificates of clients', () => {
     expect(valuesOf(built, 'validation_context_sds_secret_config')).toEqual([]);
     expect(JSON.stringify(built)).not.toMatch(/PEER_URI_SAN|uri_san_peer/);
     expect(
-      generateEnvoyFiles(gatewaySpec({ front: { ...front, clientCaFile: undefined } })).files.keys(),
+      generateEnvoyFiles(gatewaySpec({ front: { ...front, clientCaFile: undefined } }), readableFiles).files.keys(),
     ).not.toContain('client-roots.json');
   });
 
@@ -103,7 +104,7 @@ describe('the certificates of clients', () => {
 describe('the files of others', () => {
   it('are only pointed to, and read again when something is moved into the reload folder', () => {
     const spec = gatewaySpec({ front });
-    const { files } = generateEnvoyFiles(spec);
+    const { files } = generateEnvoyFiles(spec, readableFiles);
     const secretIn = (name: string): unknown => at(JSON.parse(files.get(name) ?? ''), 'resources', 0);
     expect(secretIn('front-certificate.json')).toMatchObject({
       tls_certificate: {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { generateEnvoyFiles } from '../../../src/bootstrap/generate-envoy-files.ts';
+import { readableFiles } from '../../../src/bootstrap/readable-files.ts';
 import { bootstrapChecks, bootstrapProblemSpecs, type BootstrapFacts } from '../../../src/doctor/bootstrap-checks.ts';
 import { readBootstrapTree } from '../../../src/doctor/bootstrap-tree.ts';
 import { runChecks } from '../../../src/doctor/check-types.ts';
@@ -150,7 +151,7 @@ describe('a bootstrap of somebody’s own', () => {
   });
 
   test('as the gateway generates it has nothing wrong with it', () => {
-    const { files, bootstrapFile } = generateEnvoyFiles(gatewaySpec());
+    const { files, bootstrapFile } = generateEnvoyFiles(gatewaySpec(), readableFiles);
     expect(problemsIn(files.get(bootstrapFile) ?? '')).toEqual([]);
   });
 

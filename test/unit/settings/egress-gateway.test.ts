@@ -42,7 +42,7 @@ describe('an EgressGateway', () => {
       sds: { transport: 'UnixSocket', leafLifetimeMs: 3_600_000, allowEd25519: false, tls: undefined },
       policy: policy('deny'),
       dryRun: undefined,
-      policyText: '{\n "default": "deny",\n "rules": []\n}\n',
+      policyText: '{\n"default": "deny",\n"rules": []\n}\n',
       deploymentName: 'egress',
     });
     expect({ ...gateway, allowFrom: gateway.allowFrom.map(cidrText) }).toEqual({
