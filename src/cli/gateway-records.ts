@@ -12,7 +12,7 @@ import { isRunMarker, runMarker } from '../observe/run-marker.ts';
 import type { GatewayPaths } from '../settings/gateway-spec.ts';
 import { createShownNote, readShownRecords, type ShownNote, type ShownRecords } from './record-position.ts';
 import { isOfSelfCheck, maxLineBytes, segmentsKept, warmUp } from './record-source.ts';
-import { createSeldom } from './seldom.ts';
+import { createSeldom } from '../observe/seldom.ts';
 import { createRecordShow, type RecordShow } from './show-records.ts';
 import type { Surroundings } from './surroundings.ts';
 

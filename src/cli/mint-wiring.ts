@@ -6,7 +6,7 @@ import type { RefusalReason } from '../mint/mint-types.ts';
 import type { SdsEvents, StreamEnd } from '../sds/sds-events.ts';
 import { maxNamesPerStream } from '../sds/sds-settings.ts';
 import type { RemovalReason } from '../sds/stream-events.ts';
-import { createSeldom } from './seldom.ts';
+import { createSeldom } from '../observe/seldom.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { LogFields } from '../observe/log.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSeldom } from '../../../src/cli/seldom.ts';
+import { createSeldom } from '../../../src/observe/seldom.ts';
 import { millis } from '../../../src/clock.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
