@@ -4,10 +4,12 @@ import { bundleResource, findBundleVersion } from '../kube/find-bundle-version.t
 import { kubeFailureOf } from '../kube/kube-failure.ts';
 import type { KubeClient, KubeObject, KubeResource } from '../kube/kube-types.ts';
 import { groupVersionOf } from '../kube/object-path.ts';
+import { tryBriefly } from '../kube/try-briefly.ts';
+import type { LeafgateError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { parseEgressGateway } from '../settings/egress-gateway.ts';
 import { controllerErrors } from './controller-errors.ts';
-import { probeAccess, tryBriefly, type PlannedBundle, type ProbeParts } from './probe-access.ts';
+import { probeAccess, type PlannedBundle, type ProbeParts } from './probe-access.ts';
 import type { RuleTerms } from './required-rules.ts';
 import { isSignerAllowed } from './signer-bounds.ts';
 import { egressGateways } from './watched-kinds.ts';
@@ -19,7 +21,7 @@ export type PrepareParts = Omit<ProbeParts, 'client'> & { readonly client: KubeC
  * @throws controller-crd-missing, controller-rule-missing, controller-bundle-refused, controller-start-failed
  */
 export function prepareController(terms: RuleTerms, parts: PrepareParts): Promise<KubeResource | undefined> {
-  return tryBriefly(parts.clock, async () => {
+  const look = async (): Promise<KubeResource | undefined> => {
     const { client, log } = parts;
     const served = await client.resourcesOf(groupVersionOf(egressGateways));
     if (served?.includes(egressGateways.plural) !== true) throw controllerErrors.error('controller-crd-missing');
@@ -35,7 +37,12 @@ export function prepareController(terms: RuleTerms, parts: PrepareParts): Promis
     }
     if (resource === undefined) log.warn('the API server serves no ClusterTrustBundles: nothing can be published yet');
     return resource;
-  });
+  };
+  return tryBriefly(parts.clock, look, startFailed);
+}
+
+function startFailed(last: LeafgateError): LeafgateError {
+  return controllerErrors.error('controller-start-failed', { detail: last.message }, last);
 }
 
 /** What cannot be listed has no gateways that are known of: the rule that is missing is said by the probe. */

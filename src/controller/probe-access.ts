@@ -1,19 +1,18 @@
 // What is asked of the API server before the controller starts: each rule by SelfSubjectAccessReview, and a bundle by a
 // write that is only tried, so that admission speaks too. What a person must mend stops the start, all of it at once; what
 // passes is tried again for a short while.
-import type { Clock, DurationMs } from '../clock.ts';
-import { days, seconds } from '../clock.ts';
+import { days, type Clock } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
-import { kubeFailureOf, type KubeFailureKind } from '../kube/kube-failure.ts';
+import { hasRule, roleOf, sayRule, type AccessRule } from '../kube/access-rule.ts';
+import { kubeFailureOf } from '../kube/kube-failure.ts';
 import type { KubeClient, KubeResource } from '../kube/kube-types.ts';
 import { groupVersionOf } from '../kube/object-path.ts';
-import { pause } from '../pause.ts';
 import { bundleObjectName } from '../settings/kubernetes-names.ts';
 import { createCa } from '../x509/create-ca.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
+import { isPassingFailure } from '../kube/try-briefly.ts';
 import { controllerErrors } from './controller-errors.ts';
 import { fieldManagers } from './field-managers.ts';
-import { sayRule, type Rule } from './missing-rule.ts';
 import { bundleWriteRules, requiredRules, type Requirement, type RuleTerms } from './required-rules.ts';
 
 export type ProbeTerms = RuleTerms & {
@@ -76,22 +75,12 @@ async function missingOf(
 }
 
 async function isMet(requirement: Requirement, client: ProbeParts['client']): Promise<boolean> {
-  for (const { verbs, group, resource, name, namespace } of requirement) {
-    const [plural = '', subresource] = resource.split('/');
-    const answer = await client.mayI({
-      ...{ group, resource: plural, verb: verbs[0] ?? '' },
-      ...(subresource === undefined ? {} : { subresource }),
-      ...(name === undefined ? {} : { name }),
-      ...(namespace === undefined ? {} : { namespace }),
-    });
-    if (answer.allowed) return true;
-  }
+  for (const rule of requirement) if (await hasRule(rule, client)) return true;
   return false;
 }
 
-function ruleMissing(rule: Rule): LeafgateError {
-  const role = rule.namespace === undefined ? 'ClusterRole' : `Role in namespace ${rule.namespace}`;
-  return controllerErrors.error('controller-rule-missing', { rule: sayRule(rule), role });
+function ruleMissing(rule: AccessRule): LeafgateError {
+  return controllerErrors.error('controller-rule-missing', { rule: sayRule(rule), role: roleOf(rule) });
 }
 
 const probeName = 'leafgate-probe';
@@ -117,31 +106,7 @@ async function tryBundle(
     return undefined;
   } catch (thrown) {
     const { kind, message } = kubeFailureOf(thrown);
-    if (isPassing(kind)) throw thrown;
+    if (isPassingFailure(kind)) throw thrown;
     return controllerErrors.error('controller-bundle-refused', { signer: signerName, detail: message }, thrown);
-  }
-}
-
-/** what another attempt may mend */
-function isPassing(kind: KubeFailureKind): boolean {
-  return kind === 'unavailable' || kind === 'too-many-requests' || kind === 'conflict' || kind === 'bad-response';
-}
-
-/** 1, 2, 4 and 8 s apart: an API server that restarts is back by then, and whoever started us tries again otherwise */
-const pauses: readonly DurationMs[] = [seconds(1), seconds(2), seconds(4), seconds(8)];
-
-/** Runs `work` until it does not fail in a passing way. @throws controller-start-failed, and whatever does not pass */
-export async function tryBriefly<Value>(clock: Clock, work: () => Promise<Value>): Promise<Value> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (thrown) {
-      const error = LeafgateError.from(thrown);
-      if (!error.code.startsWith('kube-') || !isPassing(kubeFailureOf(thrown).kind)) throw error;
-      const delay = pauses[attempt];
-      if (delay === undefined)
-        throw controllerErrors.error('controller-start-failed', { detail: error.message }, error);
-      await pause(clock, delay);
-    }
   }
 }

@@ -1,8 +1,8 @@
 // The rules that the controller must have before it starts: what it needs whatever the gateways are. What it needs for one
 // gateway only (to write its bundle, its Secrets and ConfigMaps, its Deployment) shows in the conditions of that gateway, so
 // that nobody who makes one can keep the controller from starting. Pure.
+import type { AccessRule } from '../kube/access-rule.ts';
 import { bundleResource } from '../kube/find-bundle-version.ts';
-import type { Rule } from './missing-rule.ts';
 import { boundText, type SignerBound } from './signer-bounds.ts';
 import { egressGateways } from './watched-kinds.ts';
 
@@ -13,7 +13,7 @@ export type Bounds = { readonly namespaces: readonly string[]; readonly signers:
 export type RuleTerms = Bounds & { readonly lease: LeasePlace };
 
 /** one question: it is answered well when one of these rules is there */
-export type Requirement = readonly [Rule, ...Rule[]];
+export type Requirement = readonly [AccessRule, ...AccessRule[]];
 
 const { group: bundleGroup, plural: bundlesPlural } = bundleResource('v1');
 const readVerbs = ['get', 'list', 'watch'] as const;
@@ -63,6 +63,6 @@ export function bundleWriteRules(name: string): readonly Requirement[] {
   return writeVerbs.map((verb): Requirement => [{ ...bundleRule(verb), name }]);
 }
 
-function bundleRule(verb: string): Rule {
+function bundleRule(verb: string): AccessRule {
   return { verbs: [verb], group: bundleGroup, resource: bundlesPlural };
 }

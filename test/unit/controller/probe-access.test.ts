@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { setImmediate as settled } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { probeAccess, tryBriefly, type ProbeTerms } from '../../../src/controller/probe-access.ts';
+import { probeAccess, type ProbeTerms } from '../../../src/controller/probe-access.ts';
 import { isSignerAllowed } from '../../../src/controller/signer-bounds.ts';
 import { LeafgateError } from '../../../src/errors.ts';
 import { bundleResource } from '../../../src/kube/find-bundle-version.ts';
@@ -97,31 +96,6 @@ test('a cluster that serves no bundles is not asked to take one', async () => {
   const { tried, parts } = createApi({ refuses: 'not-found' });
   expect(await codesOf(probeAccess({ ...terms, bundleResource: undefined }, parts))).toEqual([]);
   expect(tried).toEqual([]);
-});
-
-test('what passes is tried again for fifteen seconds, then the start fails', async () => {
-  const clock = createFakeClock();
-  let attempts = 0;
-  const outcome = tryBriefly(clock, () => {
-    attempts += 1;
-    return Promise.reject(kubeError('list', ownFailure('unavailable', 'connection refused')));
-  }).catch((thrown: unknown) => LeafgateError.from(thrown).code);
-  for (const wait of [1000, 2000, 4000, 8000]) {
-    await settled();
-    clock.advance(wait);
-  }
-  expect(await outcome).toBe('controller-start-failed');
-  expect(attempts).toBe(5);
-});
-
-test('what a person must mend is not tried again', async () => {
-  let attempts = 0;
-  const outcome = tryBriefly(createFakeClock(), () => {
-    attempts += 1;
-    return Promise.reject(kubeError('list', ownFailure('unauthorized', 'no')));
-  }).catch((thrown: unknown) => LeafgateError.from(thrown).code);
-  expect(await outcome).toBe('kube-unauthorized');
-  expect(attempts).toBe(1);
 });
 
 test.each([
