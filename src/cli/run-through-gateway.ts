@@ -1,11 +1,13 @@
 // One command through a running gateway, or through one that lives as long as the command.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { millis } from '../clock.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
-import { actorEnvironment, sendsAllAround, type ActorTrust } from '../projection/actor-environment.ts';
+import { actorEnvironment, type ActorTrust } from '../projection/actor-environment.ts';
+import type { InheritedEnvironment } from '../projection/no-proxy.ts';
+import { trustFilePaths } from '../projection/trust-files.ts';
 import { givenTexts } from '../settings/read-settings.ts';
 import { settingsTable } from '../settings/settings-table.ts';
 import { flagOf } from '../settings/setting-types.ts';
@@ -59,7 +61,8 @@ async function runThroughRunning(
   if (ignored.length > 0) {
     throw cliErrors.error('run-options-ignored', { pid: running.pid, options: ignored.map(flagOf).join(', ') });
   }
-  return runIn(words, { trust: running, context, ended: neverEnds });
+  const trust = { proxyUrl: running.proxyUrl, ...trustFilePaths(dirname(running.caFile)) };
+  return runIn(words, { trust, context, ended: neverEnds });
 }
 
 type TemporaryParts = {
@@ -117,10 +120,16 @@ type CommandPlace = {
 async function runIn(words: readonly string[], { trust, context, ended }: CommandPlace): Promise<number> {
   const [command = '', ...args] = words;
   const own = context.io.env;
-  if (sendsAllAround(own)) context.say('leafgate: NO_PROXY is *, so that the command goes around the gateway');
-  const env = { ...own, ...actorEnvironment(trust, own) };
+  const { variables, warnings } = actorEnvironment({ trust, own, without: new Set(), left: stayingVariables(own) });
+  for (const warning of warnings) context.say(`leafgate: ${warning}`);
+  const env = { ...own, ...variables };
   const outcome = await runChildCommand({ command, args, env, ended }, context.io);
   if (outcome.kind === 'ended') return outcome.exitCode;
   printError(outcome.error, context);
   return outcome.error.exitCode;
+}
+
+/** what stands in the owner's file for apt has no other way to it */
+function stayingVariables(own: InheritedEnvironment): ReadonlySet<string> {
+  return new Set(['APT_CONFIG'].filter((name) => (own[name] ?? '') !== ''));
 }

@@ -1,109 +1,114 @@
-// The environment that sends the common runtimes through the gateway and makes them trust it: one table, each variable
-// with who reads it and why it has this value. Pure; must not know how a process is started.
+// The environment that sends a command through the gateway and makes it trust it, made from the table of runtimes and from
+// what the command would inherit: what its owner has there is kept or a warning says that it is not. Pure; must not know
+// how a process is started.
+import { actorRuntimes, type ActorRuntime, type ActorValue } from './actor-runtimes.ts';
+import { canStandInClientFiles } from './client-files.ts';
+import { javaOptions } from './java-options.ts';
+import { sendsAllAround, unproxiedHosts, type InheritedEnvironment } from './no-proxy.ts';
+import type { TrustFiles } from './trust-files.ts';
 
-export type ActorVariable = {
-  readonly name: string;
-  readonly value: 'proxy' | 'no-proxy' | 'on' | 'anchors' | 'merged' | 'wgetrc';
-  readonly readBy: string;
-  readonly reason: string;
+/** `proxyUrl`: `http://127.0.0.1:3128` */
+export type ActorTrust = TrustFiles & { readonly proxyUrl: string };
+
+export type EnvironmentWish = {
+  readonly trust: ActorTrust;
+  /** what the command would inherit */
+  readonly own: InheritedEnvironment;
+  /** keys of runtimes that get nothing */
+  readonly without: ReadonlySet<string>;
+  /** variables that stay as their owner has them */
+  readonly left: ReadonlySet<string>;
 };
 
-/**
- * Measured with 22 clients. `merged` is the gateway's anchors and the system roots in one file: about half of these
- * variables replace a client's own roots and half add to them, and the merged file is right for both. Those from
- * AWS_CA_BUNDLE on are from their clients' documentation.
- */
-export const actorVariables: readonly ActorVariable[] = [
-  { name: 'HTTPS_PROXY', value: 'proxy', readBy: 'Node, Deno, Bun, cargo, npm, PHP curl', reason: 'upper case only' },
-  { name: 'https_proxy', value: 'proxy', readBy: 'wget, apt-get', reason: 'lower case only' },
-  { name: 'HTTP_PROXY', value: 'proxy', readBy: 'Python, Go, Node', reason: 'plain HTTP is seen and limited too' },
-  { name: 'http_proxy', value: 'proxy', readBy: 'curl, wget', reason: 'curl ignores the upper-case form for HTTP' },
-  {
-    name: 'NO_PROXY',
-    value: 'no-proxy',
-    readBy: 'most',
-    reason: "loopback is the actor's own; its owner's entries stay",
-  },
-  { name: 'no_proxy', value: 'no-proxy', readBy: 'curl, wget', reason: 'as NO_PROXY' },
-  { name: 'NODE_USE_ENV_PROXY', value: 'on', readBy: 'Node 24 and later', reason: 'else fetch ignores HTTPS_PROXY' },
-  { name: 'NODE_EXTRA_CA_CERTS', value: 'anchors', readBy: 'Node, npm, Bun, Deno', reason: "adds to Node's own roots" },
-  { name: 'SSL_CERT_FILE', value: 'merged', readBy: 'OpenSSL, Go, Ruby, httpx, rustls', reason: 'replaces in some' },
-  { name: 'CURL_CA_BUNDLE', value: 'merged', readBy: 'curl', reason: 'wins over SSL_CERT_FILE' },
-  { name: 'REQUESTS_CA_BUNDLE', value: 'merged', readBy: 'Python requests', reason: 'ignores SSL_CERT_FILE' },
-  { name: 'PIP_CERT', value: 'merged', readBy: 'pip', reason: 'older releases ignore SSL_CERT_FILE' },
-  { name: 'GIT_SSL_CAINFO', value: 'merged', readBy: 'git', reason: 'with GnuTLS it ignores the others' },
-  { name: 'CARGO_HTTP_CAINFO', value: 'merged', readBy: 'cargo', reason: 'wins over a setting in its configuration' },
-  { name: 'npm_config_cafile', value: 'merged', readBy: 'npm', reason: 'wins over a cafile in npmrc, which replaces' },
-  { name: 'WGETRC', value: 'wgetrc', readBy: 'wget', reason: 'has no variable for roots; replaces ~/.wgetrc' },
-  { name: 'DENO_CERT', value: 'merged', readBy: 'Deno', reason: 'adds in 2.9, replaced in others' },
-  { name: 'AWS_CA_BUNDLE', value: 'merged', readBy: 'AWS CLI and SDKs', reason: 'wins over REQUESTS_CA_BUNDLE' },
-  { name: 'CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE', value: 'merged', readBy: 'gcloud', reason: 'has roots of its own' },
-  {
-    name: 'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
-    value: 'merged',
-    readBy: 'gRPC in C++, Python, Ruby, PHP',
-    reason: 'has roots of its own',
-  },
-  { name: 'HTTPLIB2_CA_CERTS', value: 'merged', readBy: 'Python httplib2', reason: 'has roots of its own' },
-  { name: 'NIX_SSL_CERT_FILE', value: 'merged', readBy: 'Nix, and curl and git from it', reason: 'wins there' },
-  { name: 'PERL_LWP_SSL_CA_FILE', value: 'merged', readBy: 'Perl LWP', reason: 'has roots of its own' },
-  { name: 'BUNDLE_SSL_CA_CERT', value: 'merged', readBy: 'Ruby Bundler', reason: 'has a setting of its own' },
+export type ActorEnvironment = {
+  /** to be added to what the command inherits */
+  readonly variables: Readonly<Record<string, string>>;
+  /** sentences for a person */
+  readonly warnings: readonly string[];
+};
+
+export function actorEnvironment(wish: EnvironmentWish): ActorEnvironment {
+  const runtimes = actorRuntimes.filter(({ key }) => !wish.without.has(key));
+  const values = valuesFor(wish, runtimes);
+  const variables = runtimes.flatMap((runtime) => runtime.variables).filter(({ name }) => !wish.left.has(name));
+  return {
+    variables: Object.fromEntries(
+      variables.flatMap(({ name, value }) => {
+        const text = values.texts[value];
+        return text === undefined ? [] : [[name, text]];
+      }),
+    ),
+    warnings: [...proxyWarnings(wish, runtimes), ...values.warnings],
+  };
+}
+
+type Values = {
+  readonly texts: Readonly<Record<ActorValue, string | undefined>>;
+  readonly warnings: readonly string[];
+};
+
+function valuesFor({ trust, own, without, left }: EnvironmentWish, runtimes: readonly ActorRuntime[]): Values {
+  const unproxied = unproxiedHosts(own);
+  const java = javaOptions({
+    own: own['JAVA_TOOL_OPTIONS'] ?? '',
+    proxyUrl: without.has('proxy') ? undefined : trust.proxyUrl,
+    trustStore: undefined,
+    unproxied,
+  });
+  const isSet = (value: ActorValue): boolean =>
+    runtimes.some(({ variables }) => variables.some((each) => each.value === value && !left.has(each.name)));
+  const unfit = (['wgetrc', 'apt-conf', 'php-folder'] as const).filter(
+    (value) => isSet(value) && !canBeSaid(value, trust),
+  );
+  const fit = (value: (typeof unfit)[number], path: string): string | undefined =>
+    unfit.includes(value) ? undefined : path;
+  return {
+    texts: {
+      proxy: trust.proxyUrl,
+      'no-proxy': unproxied.join(','),
+      on: '1',
+      'java-options': java.text === '' ? undefined : java.text,
+      anchors: trust.caFile,
+      merged: trust.mergedFile,
+      wgetrc: fit('wgetrc', trust.wgetrcFile),
+      'apt-conf': fit('apt-conf', trust.aptConfFile),
+      // the empty entry stands for the folder that PHP was built with
+      'php-folder': fit('php-folder', `${own['PHP_INI_SCAN_DIR'] ?? ''}:${trust.phpFolder}`),
+    },
+    warnings: [
+      ...(isSet('java-options') ? java.warnings : []),
+      ...unfit.map((value) => `${unfitClients[value]} cannot be told a path like ${JSON.stringify(trust.mergedFile)}`),
+    ],
+  };
+}
+
+const unfitClients = { wgetrc: 'wget', 'apt-conf': 'apt', 'php-folder': 'PHP' } as const;
+
+function canBeSaid(value: keyof typeof unfitClients, { mergedFile, phpFolder }: ActorTrust): boolean {
+  return canStandInClientFiles(mergedFile) && (value !== 'php-folder' || !phpFolder.includes(':'));
+}
+
+/** some clients read them before those that we set */
+const furtherProxies = [
+  'ALL_PROXY',
+  'all_proxy',
+  'npm_config_proxy',
+  'npm_config_https_proxy',
+  'CARGO_HTTP_PROXY',
+  'PIP_PROXY',
 ];
 
-export type ActorTrust = {
-  /** `http://127.0.0.1:3128` */
-  readonly proxyUrl: string;
-  /** absolute path of the anchors */
-  readonly caFile: string;
-  /** absolute path of anchors and system roots */
-  readonly mergedFile: string;
-  /** absolute path of the settings file for wget */
-  readonly wgetrcFile: string;
-};
-
-export type InheritedEnvironment = { readonly [name: string]: string | undefined };
-
-/** The variables for a command that would inherit `own`: what its owner keeps off proxies stays off. */
-export function actorEnvironment(trust: ActorTrust, own: InheritedEnvironment): Readonly<Record<string, string>> {
-  const noProxy = unproxiedHosts(own).join(',');
-  return Object.fromEntries(actorVariables.map(({ name, value }) => [name, valueOf(value, trust, noProxy)]));
-}
-
-/** written as is in `NO_PROXY`, this entry keeps everything off the proxy (curl, Python, Go) */
-const everyHost = '*';
-
-/** whether the owner's own variables let everything go around the gateway */
-export function sendsAllAround(own: InheritedEnvironment): boolean {
-  return ownEntries(own).includes(everyHost);
-}
-
-const loopback = ['localhost', '127.0.0.1', '::1'];
-
-/** clients read one of the two spellings or the other, so that each gets the entries of both */
-function unproxiedHosts(own: InheritedEnvironment): readonly string[] {
-  return [...new Set([...ownEntries(own), ...loopback])];
-}
-
-function ownEntries(own: InheritedEnvironment): readonly string[] {
-  const given = [own['no_proxy'], own['NO_PROXY']].flatMap((list) => (list ?? '').split(','));
-  return given.map((entry) => entry.trim()).filter((entry) => entry !== '');
-}
-
-function valueOf(value: ActorVariable['value'], trust: ActorTrust, noProxy: string): string {
-  switch (value) {
-    case 'proxy':
-      return trust.proxyUrl;
-    case 'no-proxy':
-      return noProxy;
-    case 'on':
-      return '1';
-    case 'anchors':
-      return trust.caFile;
-    case 'merged':
-      return trust.mergedFile;
-    case 'wgetrc':
-      return trust.wgetrcFile;
-    default:
-      return value satisfies never;
-  }
+function proxyWarnings({ trust, own, left }: EnvironmentWish, runtimes: readonly ActorRuntime[]): readonly string[] {
+  const set = runtimes
+    .flatMap(({ variables }) => variables)
+    .filter(({ value, name }) => value === 'proxy' && !left.has(name));
+  if (set.length === 0) return [];
+  const differs = (name: string): boolean => !['', trust.proxyUrl].includes(own[name] ?? '');
+  const replaced = set.map(({ name }) => name).filter(differs);
+  const staying = furtherProxies.filter(differs);
+  return [
+    ...(sendsAllAround(own) ? ['NO_PROXY is *, so that the command goes around the gateway'] : []),
+    ...(replaced.length === 0 ? [] : [`the gateway takes the place of the proxy in ${replaced.join(', ')}`]),
+    ...staying.map((name) => `${name} stays as it is: what reads it first goes around the gateway`),
+  ];
 }

@@ -1,21 +1,27 @@
 // The files that actors trust by: the gateway's anchors alone, and the anchors merged with the system roots. Written
 // whole or not at all, byte for byte the same for the same certificates. Must not know who reads them.
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../make-folder.ts';
 import { replaceFile } from '../replace-file.ts';
 import { systemReason } from '../system-error.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
+import { clientFileNames, clientFiles } from './client-files.ts';
 import { projectionErrors } from './projection-errors.ts';
 
+/** absolute paths */
 export type TrustFiles = {
   /** anchors only: for variables that add to a client's own roots */
   readonly caFile: string;
   /** anchors and system roots: right for variables that add and for those that replace */
   readonly mergedFile: string;
-  /** for wget, which reads no variable for its roots */
+  /** for wget, apt and PHP, which read no variable for their roots */
   readonly wgetrcFile: string;
+  readonly aptConfFile: string;
+  /** PHP reads every .ini file in it */
+  readonly phpFolder: string;
 };
 
 export type WriteTrustFilesOptions = {
@@ -28,7 +34,9 @@ export function trustFilePaths(dir: string): TrustFiles {
   return {
     caFile: join(dir, 'ca.pem'),
     mergedFile: join(dir, 'ca-and-system.pem'),
-    wgetrcFile: join(dir, 'wgetrc'),
+    wgetrcFile: join(dir, clientFileNames.wgetrc),
+    aptConfFile: join(dir, clientFileNames.aptConf),
+    phpFolder: join(dir, clientFileNames.phpFolder),
   };
 }
 
@@ -37,10 +45,11 @@ export async function writeTrustFiles(options: WriteTrustFilesOptions): Promise<
   const { dir, anchors, systemRoots } = options;
   const paths = trustFilePaths(dir);
   try {
-    makeFolder(dir);
+    makeFolder(paths.phpFolder);
     await writeIfNew(paths.caFile, bundleText(anchors));
     await writeIfNew(paths.mergedFile, bundleText([...anchors, ...systemRoots]));
-    await writeIfNew(paths.wgetrcFile, `ca_certificate = ${paths.mergedFile}\n`);
+    const settings = clientFiles(paths.mergedFile, { isForRootAlone: isForRootAlone(dir) });
+    for (const { name, text } of settings) await writeIfNew(join(dir, name), text);
   } catch (thrown) {
     throw projectionErrors.error('trust-files-not-written', { dir, detail: systemReason(thrown) }, thrown);
   }
@@ -52,6 +61,14 @@ export function bundleText(certificates: readonly Certificate[]): string {
   const bySha256 = new Map(certificates.map((certificate) => [certificate.sha256, certificate]));
   const ordered = [...bySha256.values()].sort((one, other) => (one.sha256 < other.sha256 ? -1 : 1));
   return encodeCertificatesPem(ordered);
+}
+
+/** whether we are root, and others cannot come to the folder */
+function isForRootAlone(dir: string): boolean {
+  if (process.getuid?.() !== 0) return false;
+  const folders = [resolve(dir)];
+  for (let above = dirname(resolve(dir)); above !== folders.at(-1); above = dirname(above)) folders.push(above);
+  return folders.some((folder) => (statSync(folder).mode & 0o001) === 0);
 }
 
 /** public certificates: any local user may read them where the folder lets him */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
 import type { EnvironmentFacts, FoundFault, GivenFileFacts } from '../../doctor/doctor-facts.ts';
 import type { Pool } from '../../pool/pool-types.ts';
-import { actorVariables } from '../../projection/actor-environment.ts';
+import { actorVariables } from '../../projection/actor-runtimes.ts';
 import { parseRoots } from '../../projection/system-roots.ts';
 import type { OriginCredential } from '../../settings/gateway-spec.ts';
 import { systemReason } from '../../system-error.ts';

@@ -12,6 +12,7 @@ import { doctorMarkdown } from '../../../src/doctor/doctor-markdown.ts';
 import { metricsTable } from '../../../src/observe/metrics-table.ts';
 import { metricsMarkdown } from '../../../src/observe/metrics-markdown.ts';
 import { recordsMarkdown } from '../../../src/observe/records-markdown.ts';
+import { environmentMarkdown } from '../../../src/projection/environment-markdown.ts';
 import { definitionMarkdown } from '../../support/definition-markdown.ts';
 
 const sourceFolder = new URL('../../../src', import.meta.url).pathname;
@@ -24,6 +25,7 @@ describe('documents made from tables', () => {
     ['docs/settings.md', settingsMarkdown],
     ['docs/metrics.md', metricsMarkdown],
     ['docs/records.md', recordsMarkdown],
+    ['docs/environment.md', environmentMarkdown],
     ['docs/egress-gateway-fields.md', definitionMarkdown],
   ])('%s says what the code says', async (path, render) => {
     await expect(render()).toMatchFileSnapshot(`../../../${path}`);

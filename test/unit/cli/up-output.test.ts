@@ -3,6 +3,7 @@ import { LeafgateError } from '../../../src/errors.ts';
 import { outputForPeople, outputForPrograms, type ReadyFacts } from '../../../src/cli/up-output.ts';
 import { createLog } from '../../../src/observe/create-log.ts';
 import type { AccessRecord } from '../../../src/observe/access-record.ts';
+import { trustFilePaths } from '../../../src/projection/trust-files.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const facts: ReadyFacts = {
@@ -10,7 +11,7 @@ const facts: ReadyFacts = {
   front: undefined,
   transparentPort: undefined,
   proxyUrl: 'http://127.0.0.1:3128',
-  trust: { caFile: '/t/ca.pem', mergedFile: '/t/all.pem', wgetrcFile: '/t/wgetrc' },
+  trust: { ...trustFilePaths('/t'), mergedFile: '/t/all.pem' },
   stateFolder: '/s',
   ca: { id: 'ca-1', subject: 'O=leafgate\nCN=x', notAfter: '2027-11-30T10:00:00.000Z' },
   runCommand: 'leafgate run --',

@@ -1,6 +1,6 @@
 // Each row is what a real client or origin left in Envoy's log.
 import { describe, expect, test } from 'vitest';
-import { actorVariables } from '../../../src/projection/actor-environment.ts';
+import { actorVariables } from '../../../src/projection/actor-runtimes.ts';
 import { parseAccessLogLine } from '../../../src/observe/access-log-line.ts';
 import { explainClientTls } from '../../../src/observe/explain-client-tls.ts';
 import { explainProxyTls } from '../../../src/observe/explain-proxy-tls.ts';

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { bundleText, trustFilePaths, writeTrustFiles } from '../../../src/projection/trust-files.ts';
 import { parseCertificateBundle } from '../../../src/x509/pem.ts';
@@ -26,7 +26,7 @@ describe('the trust files', () => {
     const files = await writeTrustFiles({ dir, anchors: [anchor, oldAnchor], systemRoots: [root, otherRoot] });
     expect(hashesIn(files.caFile)).toEqual(sorted(anchor, oldAnchor));
     expect(hashesIn(files.mergedFile)).toEqual(sorted(anchor, oldAnchor, root, otherRoot));
-    expect(readdirSync(dir).sort()).toEqual(['ca-and-system.pem', 'ca.pem', 'wgetrc']);
+    expect(readdirSync(dir).sort()).toEqual(['apt.conf', 'ca-and-system.pem', 'ca.pem', 'php', 'wgetrc']);
   });
 
   test('hold nothing but certificate blocks: Java and strict readers refuse comments', async () => {
@@ -69,7 +69,7 @@ describe('the trust files', () => {
       message: expect.stringContaining('it is a folder') as unknown,
     });
     expect(readFileSync(files.mergedFile, 'utf8')).toBe(kept);
-    expect(readdirSync(dir).sort()).toEqual(['ca-and-system.pem', 'ca.pem', 'wgetrc']);
+    expect(readdirSync(dir).sort()).toEqual(['apt.conf', 'ca-and-system.pem', 'ca.pem', 'php', 'wgetrc']);
   });
 
   test('are whole when two writers are at them at once', async () => {
@@ -82,9 +82,20 @@ describe('the trust files', () => {
     }
   });
 
-  test('tell wget where the merged bundle is', async () => {
-    const { wgetrcFile, mergedFile } = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
-    expect(readFileSync(wgetrcFile, 'utf8')).toBe(`ca_certificate = ${mergedFile}\n`);
+  test('tell wget, apt and PHP where the merged bundle is', async () => {
+    const { mergedFile, ...files } = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    for (const path of [files.wgetrcFile, files.aptConfFile, `${files.phpFolder}/php.ini`]) {
+      expect(readFileSync(path, 'utf8')).toContain(mergedFile);
+    }
+  });
+
+  test.runIf(process.getuid?.() === 0)('let apt fetch as root where nobody else can come to them', async () => {
+    const { aptConfFile } = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    // temporary folders of tests are for their user alone
+    expect(readFileSync(aptConfFile, 'utf8')).toContain('APT::Sandbox::User "root"');
+    chmodSync(folder.path, 0o755);
+    await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    expect(readFileSync(aptConfFile, 'utf8')).not.toContain('Sandbox');
   });
 
   test('need a folder, which is made', async () => {

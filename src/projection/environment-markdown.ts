@@ -1,0 +1,87 @@
+// docs/environment.md, made from the tables of runtimes and of clients that no variable reaches; a test holds the file equal
+// to it. Pure.
+import { actorRuntimes, type ActorRuntime, type ActorValue, type TrustEffect } from './actor-runtimes.ts';
+import { clientFileNames } from './client-files.ts';
+import { trustFilePaths } from './trust-files.ts';
+import { unreachedClients } from './unreached-clients.ts';
+
+const files = trustFilePaths('.');
+
+const valueTexts: Readonly<Record<ActorValue, string>> = {
+  proxy: "the gateway's URL",
+  'no-proxy': 'loopback, and what was in it',
+  on: '`1`',
+  'java-options': 'what was in it, then proxy host and port for http and https and `http.nonProxyHosts`',
+  anchors: `\`${files.caFile}\``,
+  merged: `\`${files.mergedFile}\``,
+  wgetrc: `\`${files.wgetrcFile}\``,
+  'apt-conf': `\`${files.aptConfFile}\``,
+  'php-folder': `what was in it, then \`:${files.phpFolder}\``,
+};
+
+const effectTexts: Readonly<Record<TrustEffect, string>> = { adds: 'adds', replaces: 'replaces', differs: 'either' };
+
+const opening = [
+  '# The environment of an actor',
+  '',
+  'What `leafgate run` sets for its command. Values that are files stand in the trust folder of the gateway (`gateway/trust` in the state folder):',
+  '',
+  '| file | what it is |',
+  '|---|---|',
+  `| \`${files.caFile}\` | the gateway's CAs alone, for variables that add to a client's own roots |`,
+  `| \`${files.mergedFile}\` | the same with the roots of the system: right for variables that replace a client's roots and for those that add |`,
+  `| \`${clientFileNames.wgetrc}\`, \`${clientFileNames.aptConf}\`, \`${clientFileNames.phpIni}\` | settings for clients that read no variable for their roots; each names \`${files.mergedFile}\` |`,
+  '',
+  'A client that *replaces* its roots by a file trusts nothing else; one that *adds* keeps its own. About half do either, some differ by release and system, so that the merged file is given wherever one file must do.',
+  'A variable stays in force for a process until it ends: roots and proxies are read once, at the start.',
+  '',
+  '## Variables by runtime',
+  '',
+  '| runtime | variable | value | roots | read by | why |',
+  '|---|---|---|---|---|---|',
+];
+
+const ownValues = [
+  '',
+  '## What you have set yourself',
+  '',
+  '- Proxy variables: the gateway takes their place, and `run` says so. `ALL_PROXY` and proxies that only one client reads stay, with a warning.',
+  '- `NO_PROXY`: your entries stay, in both spellings, and loopback is added. Java gets those of them that it has a form for.',
+  '- `JAVA_TOOL_OPTIONS`: your options stay; the way to a proxy is replaced.',
+  '- `PHP_INI_SCAN_DIR`: your folders stay, before ours.',
+  '- `NODE_OPTIONS`, `SSL_CERT_DIR`, `GIT_SSL_CAPATH`: not touched.',
+];
+
+const unreachedOpening = [
+  '',
+  '## What no variable reaches',
+  '',
+  'Clients that know of a CA file but have no variable for it are in the table above. These need something else:',
+  '',
+  '| client | why | what to do |',
+  '|---|---|---|',
+];
+
+export function environmentMarkdown(): string {
+  return [
+    ...opening,
+    ...actorRuntimes.flatMap(runtimeRows),
+    '',
+    '| runtime | tried with | to know |',
+    '|---|---|---|',
+    ...actorRuntimes.map(
+      ({ key, title, versions, caveat }) => `| \`${key}\` ${title} | ${versions} | ${caveat ?? ''} |`,
+    ),
+    ...ownValues,
+    ...unreachedOpening,
+    ...unreachedClients.map(({ client, because, remedy }) => `| ${client} | ${because} | ${remedy} |`),
+    '',
+  ].join('\n');
+}
+
+function runtimeRows({ key, variables }: ActorRuntime): readonly string[] {
+  return variables.map(({ name, value, effect, readBy, reason }) => {
+    const roots = effect === undefined ? '' : effectTexts[effect];
+    return `| \`${key}\` | \`${name}\` | ${valueTexts[value]} | ${roots} | ${readBy} | ${reason} |`;
+  });
+}
