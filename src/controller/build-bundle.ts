@@ -5,6 +5,7 @@ import { isRecord } from '../is-record.ts';
 import type { BundleVersion } from '../kube/find-bundle-version.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { EgressGatewayIdentity, TrustBundleSpec } from '../settings/egress-gateway-types.ts';
+import { bundleText } from '../x509/bundle-text.ts';
 import {
   bundleAnnotations,
   isBundleOf,
@@ -15,7 +16,7 @@ import {
   type ActiveRecord,
   type AnchorRecord,
 } from './bundle-record.ts';
-import { bundleText, readBundleText } from './bundle-text.ts';
+import { readBundleText } from './bundle-text.ts';
 import type { PoolAnchor } from './judge-pool.ts';
 
 /** what the bundle needs of a gateway: there also when the rest of its spec cannot be read */

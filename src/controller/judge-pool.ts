@@ -4,11 +4,12 @@ import { days, epoch, type DurationMs, type EpochMs } from '../clock.ts';
 import { problemsOf, type LeafgateError } from '../errors.ts';
 import { examinePool, type CaReading, type PoolReading } from '../pool/examine-pool.ts';
 import { poolSecretKey } from '../pool/pool-document.ts';
+import { bundleText } from '../x509/bundle-text.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import { timeText } from './bundle-record.ts';
-import { bundleText, maxBundleBytes } from './bundle-text.ts';
+import { maxBundleBytes } from './bundle-text.ts';
 import { judge, sayProblems, secretText } from './judge.ts';
 import { refuseAnchor } from './refuse-anchor.ts';
 

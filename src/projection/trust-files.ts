@@ -6,8 +6,8 @@ import { dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../make-folder.ts';
 import { replaceFile } from '../replace-file.ts';
 import { systemReason } from '../system-error.ts';
+import { bundleText } from '../x509/bundle-text.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
-import { encodeCertificatesPem } from '../x509/pem.ts';
 import { clientFileNames, clientFiles } from './client-files.ts';
 import { projectionErrors } from './projection-errors.ts';
 
@@ -54,13 +54,6 @@ export async function writeTrustFiles(options: WriteTrustFilesOptions): Promise<
     throw projectionErrors.error('trust-files-not-written', { dir, detail: systemReason(thrown) }, thrown);
   }
   return paths;
-}
-
-/** PEM of the certificates, each once (by DER), ordered by SHA-256 so that their source does not show */
-export function bundleText(certificates: readonly Certificate[]): string {
-  const bySha256 = new Map(certificates.map((certificate) => [certificate.sha256, certificate]));
-  const ordered = [...bySha256.values()].sort((one, other) => (one.sha256 < other.sha256 ? -1 : 1));
-  return encodeCertificatesPem(ordered);
 }
 
 /** whether we are root, and others cannot come to the folder */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { minutes, plus, type EpochMs } from '../../src/clock.ts';
 import { buildBundle, restateBundle, type BundleGateway } from '../../src/controller/build-bundle.ts';
 import { bundleAnnotations } from '../../src/controller/bundle-record.ts';
-import { bundleText } from '../../src/controller/bundle-text.ts';
+import { bundleText } from '../../src/x509/bundle-text.ts';
 import { decideBundle, type BundleIntent } from '../../src/controller/decide-bundle.ts';
 import type { KubeObject } from '../../src/kube/kube-types.ts';
 import { bundleGateway, KeptBundle } from '../support/bundle-workshop.ts';

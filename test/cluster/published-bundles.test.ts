@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { minutes } from '../../src/clock.ts';
-import { bundleText } from '../../src/controller/bundle-text.ts';
+import { bundleText } from '../../src/x509/bundle-text.ts';
 import { judgePool, type PoolJudgement } from '../../src/controller/judge-pool.ts';
 import { parseEgressGateway } from '../../src/settings/egress-gateway.ts';
 import { encodeBlueprint, makeCa, makeKey, testNow, type TestKeyKind } from '../support/ca-workshop.ts';

@@ -9,7 +9,7 @@ import { readRunningEnvoy } from '../../envoy/running-envoy.ts';
 import { LeafgateError } from '../../errors.ts';
 import type { Pool } from '../../pool/pool-types.ts';
 import { parseRoots, readSystemRoots } from '../../projection/system-roots.ts';
-import { bundleText, trustFilePaths } from '../../projection/trust-files.ts';
+import { trustFilePaths } from '../../projection/trust-files.ts';
 import type { ListenAddress } from '../../settings/gateway-spec.ts';
 import { listenAddressText, parseListenAddress } from '../../settings/parse-listen.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
@@ -19,6 +19,7 @@ import { readGatewayNote, type RunningGatewayNote } from '../running-gateway-fil
 import { readHealth, type HealthReading } from '../running-status.ts';
 import type { StateFolder } from '../state-folder.ts';
 import { lockHolder } from '../state-lock.ts';
+import { bundleText } from '../../x509/bundle-text.ts';
 
 export type GatheredGateway = { readonly facts: GatewayFacts; readonly note: RunningGatewayNote | undefined };
 

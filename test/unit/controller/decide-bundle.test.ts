@@ -4,7 +4,7 @@ import { minutes, plus, type EpochMs } from '../../../src/clock.ts';
 import { buildBundle, type BundleGateway } from '../../../src/controller/build-bundle.ts';
 import { ownerStateOf, type OwnerState } from '../../../src/controller/bundle-claim.ts';
 import { bundleAnnotations } from '../../../src/controller/bundle-record.ts';
-import { bundleText } from '../../../src/controller/bundle-text.ts';
+import { bundleText } from '../../../src/x509/bundle-text.ts';
 import {
   bundleIntent,
   decideBundle,

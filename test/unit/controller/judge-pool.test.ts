@@ -1,7 +1,7 @@
 // One pool for each reason of CAPoolReady: what is said, and which anchors may be published. No word ever holds a key.
 import { describe, expect, test } from 'vitest';
 import { days, hours, minus, minutes, plus } from '../../../src/clock.ts';
-import { bundleText } from '../../../src/controller/bundle-text.ts';
+import { bundleText } from '../../../src/x509/bundle-text.ts';
 import { judgePool, type PoolJudgement, type PoolJudgeTerms } from '../../../src/controller/judge-pool.ts';
 import type { Observed, SecretContent } from '../../../src/controller/controller-types.ts';
 import { encodePem } from '../../../src/x509/pem.ts';

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { bundleText, trustFilePaths, writeTrustFiles } from '../../../src/projection/trust-files.ts';
+import { bundleText } from '../../../src/x509/bundle-text.ts';
+import { trustFilePaths, writeTrustFiles } from '../../../src/projection/trust-files.ts';
 import { parseCertificateBundle } from '../../../src/x509/pem.ts';
 import { makeCa } from '../../support/ca-workshop.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
