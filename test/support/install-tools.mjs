@@ -1,14 +1,15 @@
 // `node test/support/install-tools.mjs [--envoy VERSION]... [--bench]`: brings the peers that tests want into the user's cache
-// folder, touching nothing else: a Python environment, Go programs, Envoys. `--cluster` brings a real Kubernetes control plane
+// folder, touching nothing else: a Python environment, JavaScript runtimes, Go programs, Envoys. `--cluster` brings a real Kubernetes control plane
 // and nothing else: that takes minutes, and few tests want it. Everything is pinned by hash. What cannot be had is said with
 // its reason and skipped; the tests that want it skip too. Plain JavaScript: it runs before Node 24 is there.
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installClusterTools } from './install-parts/build-cluster-tools.mjs';
 import { hashOfFolder, installFolder, tools, unpackWheel } from './install-parts/cache-folder.mjs';
 import { findGo, goEnvironment } from './install-parts/find-go.mjs';
+import { installRuntimes } from './install-parts/install-runtimes.mjs';
 import { run } from './install-parts/run-tool.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -60,10 +61,12 @@ async function installGoTools() {
   const peers = join(here, 'go');
   const zlint = join(here, 'go-zlint');
   const version = await run(go, ['version'], { env });
-  const stamp = await hashOfFolder(peers, version, await hashOfFolder(zlint));
+  const command = join((await run(go, ['env', 'GOROOT'], { env })).trim(), 'bin', 'go');
+  const stamp = await hashOfFolder(peers, version, command, await hashOfFolder(zlint));
   return installFolder(join(tools, 'go-bin'), stamp, async (fresh) => {
     await run(go, ['build', '-o', `${fresh}/`, './...'], { cwd: peers, env });
     await run(go, ['build', '-o', `${fresh}/`, 'github.com/zmap/zlint/v3/cmd/zlint'], { cwd: zlint, env });
+    await symlink(command, join(fresh, 'go'));
   });
 }
 
@@ -114,7 +117,8 @@ function allSteps() {
   if (process.argv.includes('--cluster')) return [step('Kubernetes control plane', installClusterTools)];
   const asked = process.argv.flatMap((arg, index, all) => (all[index - 1] === '--envoy' ? [arg] : []));
   return [
-    step('Python with requests, httpx, cryptography, pkilint', () => installPython()),
+    step('Python with HTTP clients, cryptography, pkilint', () => installPython()),
+    step('Node 20 and 26, Deno, Bun, npm', installRuntimes),
     step('Go programs and zlint', installGoTools),
     ...(process.argv.includes('--bench')
       ? [

@@ -26,13 +26,15 @@ export type TlsOrigin = {
 };
 
 export type TlsOriginOptions = {
+  /** one of loopback; default 127.0.0.1 */
+  readonly address?: string;
   readonly certificate: ServerCertificate;
   readonly answer?: (request: IncomingMessage, response: ServerResponse) => void;
   readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3';
 };
 
 export async function startTlsOrigin(options: TlsOriginOptions): Promise<TlsOrigin> {
-  const { certificate, answer, maxVersion } = options;
+  const { address = '127.0.0.1', certificate, answer, maxVersion } = options;
   const seen: TlsOrigin['seen'] = { connections: 0, handshakes: 0, serverNames: [], requests: 0, decrypted: '' };
   const open = new Set<Socket>();
   const keyPair = ({ chainPem, keyPem }: ServerCertificate) => ({ cert: chainPem, key: keyPem });
@@ -60,7 +62,7 @@ export async function startTlsOrigin(options: TlsOriginOptions): Promise<TlsOrig
       else answer(request, response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
   const drop = (): void => {
     for (const socket of open) socket.destroy();
   };

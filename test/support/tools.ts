@@ -1,6 +1,6 @@
 // Where the peers of the tests are: real Envoys, Go and Python programs, the system's clients. Looks only, installs
 // nothing (install-tools.mjs does), and says why something is missing.
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { builtProgram, clusterPrograms, givenProgram, type ClusterProgram } from './install-parts/cluster-tools.mjs';
@@ -18,9 +18,27 @@ const systemTools = [
   'chromium',
   'firefox-esr',
   'certutil',
+  'apt-get',
+  'cargo',
+  'dpkg-deb',
+  'java',
+  'javac',
+  'php',
+  'ruby',
+  'tar',
 ] as const;
-/** made from test/support/go and test/support/go-zlint by install-tools.mjs */
-const goTools = ['sds-peer', 'sds-load', 'tls-load', 'fetch-peer', 'verify-peer', 'zlint'] as const;
+/** made from test/support/go and test/support/go-zlint by install-tools.mjs, beside the Go that made them */
+const goTools = ['sds-peer', 'sds-load', 'tls-load', 'fetch-peer', 'verify-peer', 'zlint', 'go'] as const;
+
+/** packages of test/support/runtimes, and the program in each */
+const runtimes = {
+  'node-20': `node-20-${process.arch}/bin/node`,
+  'node-26': `node-26-${process.arch}/bin/node`,
+  deno: `@deno/linux-${process.arch}-glibc/deno`,
+  bun: `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : 'x64-baseline'}/bin/bun`,
+  npm: 'npm/bin/npm-cli.js',
+} as const;
+const runtimeTools = Object.keys(runtimes) as (keyof typeof runtimes)[];
 
 /** of `npm run bench`, from test/support/go-bench: `install-tools.mjs --bench` makes them */
 const benchTools = ['proxy-load', 'tls-origin', 'goproxy-peer'] as const;
@@ -32,9 +50,16 @@ export type ToolName =
   | (typeof benchTools)[number]
   | ClusterProgram
   | 'mitmdump'
+  | keyof typeof runtimes
+  /** the one that the tests run on */
+  | 'node-24'
+  /** the system's Python, with libcurl as Debian links it to GnuTLS */
+  | 'pycurl'
   | `envoy-${EnvoyVersion}`
-  /** the virtual environment with requests, httpx and cryptography */
+  /** the virtual environment with requests, httpx, aiohttp, pip and cryptography */
   | 'python'
+  /** of that environment */
+  | 'uv'
   /** its linter for certificates: prefix of lint_pkix_cert and the like */
   | 'pkilint';
 
@@ -48,6 +73,8 @@ const benchHint = 'run `node test/support/install-tools.mjs --bench`';
 export function findTool(name: ToolName): FoundTool {
   if (isOneOf(systemTools, name)) return onPath(name);
   if (isOneOf(clusterPrograms, name)) return clusterProgram(name);
+  if (name === 'pycurl') return pythonWithCurl();
+  if (name === 'node-24') return { path: process.execPath };
   const hint = name === 'mitmdump' || isOneOf(benchTools, name) ? benchHint : installHint;
   return executable(toolPath(name), `${name}: ${hint}`);
 }
@@ -58,6 +85,21 @@ export function cacheFolder(): string {
   return join(xdg === undefined || xdg === '' ? join(homedir(), '.cache') : xdg, 'leafgate');
 }
 
+/** the packages of test/support/runtimes, undici among them */
+export function runtimePackage(name: string): string {
+  return join(cacheFolder(), 'test-tools', 'runtimes', 'node_modules', name);
+}
+
+function pythonWithCurl(): FoundTool {
+  const modules = '/usr/lib/python3/dist-packages';
+  try {
+    if (readdirSync(modules).some((name) => name.startsWith('pycurl'))) return { path: '/usr/bin/python3' };
+  } catch {
+    // not a Debian
+  }
+  return { missing: `no pycurl in ${modules}` };
+}
+
 /** what the environment names wins, also when it is not there: somebody meant it */
 function clusterProgram(name: ClusterProgram): FoundTool {
   const given = givenProgram(name);
@@ -65,10 +107,14 @@ function clusterProgram(name: ClusterProgram): FoundTool {
   return executable(builtProgram(name), `${name}: ${clusterHint}`);
 }
 
-function toolPath(name: Exclude<ToolName, (typeof systemTools)[number] | ClusterProgram>): string {
+function toolPath(
+  name: Exclude<ToolName, (typeof systemTools)[number] | ClusterProgram | 'pycurl' | 'node-24'>,
+): string {
   const installed = join(cacheFolder(), 'test-tools');
   if (name === 'python') return join(installed, 'venv', 'bin', 'python');
   if (name === 'pkilint') return join(installed, 'venv', 'bin', 'lint_pkix_cert');
+  if (name === 'uv') return join(installed, 'venv', 'bin', 'uv');
+  if (isOneOf(runtimeTools, name)) return runtimePackage(runtimes[name]);
   if (name === 'mitmdump') return join(installed, 'mitmproxy-venv', 'bin', 'mitmdump');
   if (isOneOf(benchTools, name)) return join(installed, 'bench-bin', name);
   if (isOneOf(goTools, name)) return join(installed, 'go-bin', name);
