@@ -10,6 +10,7 @@ import { observeErrors } from '../observe/observe-errors.ts';
 import { poolErrors } from '../pool/pool-errors.ts';
 import { probeErrors } from '../probe/probe-errors.ts';
 import { projectionErrors } from '../projection/projection-errors.ts';
+import { volumeErrors } from '../projection/volume-errors.ts';
 import { sdsErrors } from '../sds/sds-errors.ts';
 import { deliveryErrors } from '../settings/delivery-errors.ts';
 import { policyFileErrors } from '../settings/policy-file-errors.ts';
@@ -38,6 +39,7 @@ const slices = {
   kube: kubeErrors,
   probe: probeErrors,
   projection: projectionErrors,
+  'trust volume': volumeErrors,
   controller: controllerErrors,
   observe: observeErrors,
 };
