@@ -65,6 +65,31 @@ export const cliErrors = errorSlice({
     remedy: 'name a program that this user may execute (`chmod +x` makes a script one)',
     exitCode: exitCodes.notExecutable,
   },
+  'runtime-unknown': {
+    message: '{setting} is "{key}", which is none of the runtimes that variables are set for',
+    remedy: 'give one or more of {known}',
+    exitCode: exitCodes.usage,
+  },
+  'env-no-gateway': {
+    message: 'no gateway runs on the state folder {folder}, whose variables could be printed',
+    remedy: 'start `leafgate up`, name its folder with --state, or give --dir and --proxy for another place',
+    exitCode: exitCodes.usage,
+  },
+  'env-dir-relative': {
+    message: '--dir is "{dir}", which is no absolute path',
+    remedy: 'give the trust folder as the actor sees it, such as /run/leafgate/trust',
+    exitCode: exitCodes.usage,
+  },
+  'env-proxy-missing': {
+    message: '--dir is given, but not how the actor reaches the gateway',
+    remedy: 'add --proxy http://HOST:PORT, or --without proxy where connections are redirected',
+    exitCode: exitCodes.usage,
+  },
+  'env-proxy-invalid': {
+    message: '--proxy is "{value}", which is no URL of a proxy',
+    remedy: 'give scheme, host and port, such as http://gateway.egress.svc:3128',
+    exitCode: exitCodes.usage,
+  },
   'mint-choice-missing': {
     message: 'nothing says which names may be minted',
     remedy:

@@ -7,6 +7,7 @@ import type { CommandContext, Io } from './command-context.ts';
 import { createContext } from './command-context.ts';
 import { cliErrors } from './cli-errors.ts';
 import { addControllerCommand } from './controller-command.ts';
+import { addEnvCommand } from './env-command.ts';
 import { addDrainCommand } from './drain-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addPolicyCommands } from './policy-commands.ts';
@@ -28,6 +29,7 @@ import { readVersion } from './read-version.ts';
 const examples = `Examples:
   leafgate up                                 a gateway on 127.0.0.1:3128 that decrypts, shows and forwards
   leafgate run -- curl https://example.com/   one command through it, with proxy and trust set for the usual tools
+  eval "$(leafgate env)"                       the same for all that this shell starts, while a gateway runs
   leafgate status                             what runs, its versions, policy, counts and memory
   leafgate doctor                             what is broken, with its remedy, and a handshake that proves the rest
   leafgate policy explain api.example.com     which rule decides about it, and what a client sees
@@ -77,6 +79,7 @@ function buildProgram(context: CommandContext, begun: () => void): Command {
   for (const add of [
     addUpCommand,
     addRunCommand,
+    addEnvCommand,
     addStatusCommand,
     addDoctorCommand,
     addLogCommand,

@@ -6,7 +6,6 @@ import type { Command } from 'commander';
 import { millis } from '../clock.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
 import { actorEnvironment, type ActorTrust } from '../projection/actor-environment.ts';
-import type { InheritedEnvironment } from '../projection/no-proxy.ts';
 import { trustFilePaths } from '../projection/trust-files.ts';
 import { givenTexts } from '../settings/read-settings.ts';
 import { settingsTable } from '../settings/settings-table.ts';
@@ -23,6 +22,8 @@ import { runFolderPrefix, sweepRunFolders } from './run-folders.ts';
 import { interruptedExitCode } from './stop-signals.ts';
 import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
 import { camelCase, settingSource } from './setting-options.ts';
+import { stayingVariables } from './staying-variables.ts';
+import { readWithout } from './without-runtimes.ts';
 import { openStateFolder, stateFolderPath, type StateFolder } from './state-folder.ts';
 
 /** a temporary gateway takes any free port, so that it is in nobody's way */
@@ -35,15 +36,17 @@ export async function runThroughGateway(
 ): Promise<void> {
   const source = settingSource(command, context.io);
   const options = readGatewayOptions(source, anyPort);
+  const without = readWithout(source);
   const folderPath = stateFolderPath(givenTexts(textSettings.state, source).at(-1)?.text, context.io.env);
   const { state, poolCreated } = await openStateFolder(folderPath, context.io.clock);
   if (poolCreated) context.say(`leafgate: made a CA pool, once: ${state.poolFile}`);
   const running = findRunningGateway(state);
-  if (running === undefined) context.finishWith(await runThroughTemporary(words, { state, options, context }));
-  else context.finishWith(await runThroughRunning(words, { running, command, context }));
+  if (running === undefined) context.finishWith(await runThroughTemporary(words, { state, options, without, context }));
+  else context.finishWith(await runThroughRunning(words, { running, without, command, context }));
 }
 
 type RunningParts = {
+  readonly without: ReadonlySet<string>;
   readonly running: RunningGatewayNote;
   readonly command: Command;
   readonly context: CommandContext;
@@ -51,10 +54,10 @@ type RunningParts = {
 
 async function runThroughRunning(
   words: readonly string[],
-  { running, command, context }: RunningParts,
+  { running, without, command, context }: RunningParts,
 ): Promise<number> {
   const ignored = settingsTable
-    .filter(({ name }) => !['state', 'json', 'verbose'].includes(name))
+    .filter(({ name }) => !['state', 'without', 'json', 'verbose'].includes(name))
     .filter((setting) => {
       return command.getOptionValueSource(camelCase(setting.name)) === 'cli';
     });
@@ -62,17 +65,18 @@ async function runThroughRunning(
     throw cliErrors.error('run-options-ignored', { pid: running.pid, options: ignored.map(flagOf).join(', ') });
   }
   const trust = { proxyUrl: running.proxyUrl, ...trustFilePaths(dirname(running.caFile)) };
-  return runIn(words, { trust, context, ended: neverEnds });
+  return runIn(words, { trust, without, context, ended: neverEnds });
 }
 
 type TemporaryParts = {
+  readonly without: ReadonlySet<string>;
   readonly state: StateFolder;
   readonly options: GatewayOptions;
   readonly context: CommandContext;
 };
 
 async function runThroughTemporary(words: readonly string[], parts: TemporaryParts): Promise<number> {
-  const { context, options, state } = parts;
+  const { context, options, state, without } = parts;
   sweepRunFolders();
   const dir = mkdtempSync(join(tmpdir(), `${runFolderPrefix}${process.pid}-`));
   const interrupted = Promise.withResolvers<NodeJS.Signals>();
@@ -95,7 +99,7 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
         },
         recordsTaken: () => Promise.resolve(true),
       },
-      ({ proxyUrl, trust }, ended) => runIn(words, { trust: { proxyUrl, ...trust }, context, ended }),
+      ({ proxyUrl, trust }, ended) => runIn(words, { trust: { proxyUrl, ...trust }, without, context, ended }),
     );
     if (exitCode !== interruptedStart) return exitCode;
     const signal = await interrupted.promise;
@@ -111,25 +115,21 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
 const neverEnds = new Promise<never>(() => undefined);
 
 type CommandPlace = {
+  readonly without: ReadonlySet<string>;
   readonly trust: ActorTrust;
   readonly context: CommandContext;
   /** settles when the gateway is gone */
   readonly ended: Promise<unknown>;
 };
 
-async function runIn(words: readonly string[], { trust, context, ended }: CommandPlace): Promise<number> {
+async function runIn(words: readonly string[], { trust, without, context, ended }: CommandPlace): Promise<number> {
   const [command = '', ...args] = words;
   const own = context.io.env;
-  const { variables, warnings } = actorEnvironment({ trust, own, without: new Set(), left: stayingVariables(own) });
+  const { variables, warnings } = actorEnvironment({ trust, own, without, left: stayingVariables(own) });
   for (const warning of warnings) context.say(`leafgate: ${warning}`);
   const env = { ...own, ...variables };
   const outcome = await runChildCommand({ command, args, env, ended }, context.io);
   if (outcome.kind === 'ended') return outcome.exitCode;
   printError(outcome.error, context);
   return outcome.error.exitCode;
-}
-
-/** what stands in the owner's file for apt has no other way to it */
-function stayingVariables(own: InheritedEnvironment): ReadonlySet<string> {
-  return new Set(['APT_CONFIG'].filter((name) => (own[name] ?? '') !== ''));
 }

@@ -72,14 +72,19 @@ function valuesFor({ trust, own, without, left }: EnvironmentWish, runtimes: rea
       merged: trust.mergedFile,
       wgetrc: fit('wgetrc', trust.wgetrcFile),
       'apt-conf': fit('apt-conf', trust.aptConfFile),
-      // the empty entry stands for the folder that PHP was built with
-      'php-folder': fit('php-folder', `${own['PHP_INI_SCAN_DIR'] ?? ''}:${trust.phpFolder}`),
+      'php-folder': fit('php-folder', phpFolders(own['PHP_INI_SCAN_DIR'] ?? '', trust.phpFolder)),
     },
     warnings: [
       ...(isSet('java-options') ? java.warnings : []),
       ...unfit.map((value) => `${unfitClients[value]} cannot be told a path like ${JSON.stringify(trust.mergedFile)}`),
     ],
   };
+}
+
+/** ours last, once; an empty entry stands for the folder that PHP was built with */
+function phpFolders(own: string, ours: string): string {
+  const others = own.split(':').filter((folder) => folder !== ours);
+  return [...(others.length === 0 ? [''] : others), ours].join(':');
 }
 
 const unfitClients = { wgetrc: 'wget', 'apt-conf': 'apt', 'php-folder': 'PHP' } as const;

@@ -44,7 +44,7 @@ export const unreachedClients: readonly UnreachedClient[] = [
     client: 'docker build, docker run, the docker daemon',
     because: 'a container starts with an environment and files of its own, and the daemon with those of the system',
     remedy:
-      'mount the trust folder into the container at the same path and give it the variables; for the daemon, put the CA among the roots of the system and the proxy into its settings',
+      'mount the trust folder into the container at the same path and give it the variables (`leafgate env --dir DIR --proxy URL`, with an address of the gateway that the container reaches); for the daemon, put the CA among the roots of the system and the proxy into its settings',
   },
   {
     client: 'wget2',

@@ -2,10 +2,12 @@
 // or checked against them.
 import type { QuantityUnit } from './quantities.ts';
 
-type SettingGroup = 'listening' | 'policy' | 'destinations' | 'minting' | 'limits' | 'cluster' | 'files' | 'output';
+type SettingGroup =
+  'listening' | 'policy' | 'destinations' | 'minting' | 'limits' | 'cluster' | 'actors' | 'files' | 'output';
 
 /** a command that takes the setting */
-export type SettingCommand = 'up' | 'run' | 'sds' | 'controller' | 'probe' | 'status' | 'doctor' | 'policy' | 'log';
+export type SettingCommand =
+  'up' | 'run' | 'sds' | 'controller' | 'probe' | 'status' | 'doctor' | 'policy' | 'log' | 'env';
 
 type SettingBase = {
   /** kebab case: the flag without its dashes, and the environment name in lower case */

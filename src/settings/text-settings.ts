@@ -6,7 +6,7 @@ const everywhere: readonly SettingCommand[] = [
   ...(['up', 'run', 'sds', 'controller', 'probe', 'status', 'doctor', 'policy', 'log'] as const),
 ];
 const controller: readonly SettingCommand[] = ['controller'];
-const onState: readonly SettingCommand[] = ['up', 'run', 'status', 'doctor', 'policy', 'log'];
+const onState: readonly SettingCommand[] = ['up', 'run', 'env', 'status', 'doctor', 'policy', 'log'];
 
 export const textSettings = {
   listen: text({
@@ -160,6 +160,13 @@ export const textSettings = {
     commands: controller,
     placeholder: 'NAMESPACE',
     reason: 'where the Lease is; else the namespace of the pod or of the kubeconfig, else the first --namespace',
+  }),
+  without: repeatable({
+    name: 'without',
+    group: 'actors',
+    commands: ['run', 'env'],
+    placeholder: 'RUNTIME',
+    reason: 'sets no variables for these runtimes, such as java,node (docs/environment.md); proxy: trust alone',
   }),
   state: text({
     name: 'state',

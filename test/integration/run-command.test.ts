@@ -11,7 +11,7 @@ import {
   runLeafgate,
   startGatewayUnderTest,
 } from '../support/gateway-under-test.ts';
-import { startProcess } from '../support/run-command.ts';
+import { runCommand, startProcess } from '../support/run-command.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -98,7 +98,7 @@ describeWithTools('leafgate run', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': e
     await waitFor('the end of all', () => [Number(pid), ...started].every((each) => commandLine(each) === ''));
   });
 
-  test('goes through a running gateway of the same state folder, and says so when options would be ignored', async () => {
+  test('goes through a running gateway of the same state folder, as a shell does by `leafgate env`, and says so when options would be ignored', async () => {
     const gateway = await startGatewayUnderTest({ envoy, temp, stateName: 'shared' });
     const through = await runLeafgate(['run', '--state', gateway.state, '--', 'sh', '-c', 'echo $HTTPS_PROXY'], {
       envoy,
@@ -109,6 +109,15 @@ describeWithTools('leafgate run', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': e
     const ignored = await runLeafgate(args, { envoy, temp });
     expect(ignored.status).toBe(2);
     expect(ignored.stderr).toMatch(/--leaf-ttl would have no effect.*\[run-options-ignored\]/);
+    const without = ['run', '--state', gateway.state, '--without', 'java', '--', 'sh', '-c'];
+    const left = await runLeafgate([...without, 'echo ${JAVA_TOOL_OPTIONS-none}'], { envoy, temp });
+    expect(left.stdout).toBe('none\n');
+    const printed = await runLeafgate(['env', '--state', gateway.state], { envoy, temp });
+    const script = 'eval "$1"; exec curl -sS https://self-check.leafgate.invalid/';
+    const inShell = await runCommand('sh', ['-c', script, 'sh', printed.stdout], {
+      env: environment({ envoy, temp }),
+    });
+    expect(inShell.stdout).toBe('leafgate self-check\n');
     await gateway.stop();
   });
 

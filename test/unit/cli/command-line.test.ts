@@ -62,6 +62,14 @@ describe('a wrong call gets one line that says what is wrong and what to do', ()
     [['run', '--tcp', 'a.test:0', '--', 'true'], {}, /--tcp is "a\.test:0"/],
     [['up', '--state', ''], {}, /--state is empty/],
     [['pool'], {}, /no command was given; see `leafgate pool --help`/],
+    [['env'], {}, /no gateway runs on the state folder .*--dir and --proxy/],
+    [['env', '--format', 'fish'], {}, /Allowed choices are shell, dotenv, json, k8s/],
+    [['env', '--dir', 'trust', '--proxy', 'http://g:1'], {}, /--dir is "trust", which is no absolute path/],
+    [['env', '--dir', '/t'], {}, /how the actor reaches the gateway.*--without proxy/],
+    [['env', '--dir', '/t', '--proxy', 'g:3128'], {}, /--proxy is "g:3128", which is no URL/],
+    [['env', '--dir', '/t', '--proxy', 'http://g/x'], {}, /--proxy is "http:\/\/g\/x"/],
+    [['env', '--dir', '/t', '--without', 'jav'], {}, /--without is "jav".*proxy, openssl, curl/],
+    [['run', '--', 'true'], { LEAFGATE_WITHOUT: 'java,nod' }, /LEAFGATE_WITHOUT is "nod"/],
   ])('leafgate %j', async (args, env, expected) => {
     const { exitCode, stdout, stderr } = await call(args, env);
     expect(stderr).toMatch(expected);

@@ -73,6 +73,12 @@ describe('the environment of an actor', () => {
     expect(build({ own: { PHP_INI_SCAN_DIR: '/a:' } }).variables['PHP_INI_SCAN_DIR']).toBe('/a::/t/php');
   });
 
+  test('is the same in a shell that has it already', () => {
+    const { variables } = build({ own: { NO_PROXY: 'a.test', JAVA_TOOL_OPTIONS: '-ea', PHP_INI_SCAN_DIR: '/a' } });
+    expect(build({ own: variables })).toEqual({ variables, warnings: [] });
+    expect(build({ own: build().variables })).toEqual(build());
+  });
+
   test.each<[Record<string, string>, readonly RegExp[]]>([
     [{ no_proxy: 'a.test, *' }, [/NO_PROXY is \*/]],
     [{ NO_PROXY: '*.a.test' }, []],
