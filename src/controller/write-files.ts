@@ -1,6 +1,6 @@
 // Renders the files of a gateway into their ConfigMap where they differ, and has its Deployment make new pods where what a
 // running pod does not take up has changed. Says what stands in the way.
-import { kubeFailureOf, type KubeFailure } from '../kube/kube-failure.ts';
+import { isNamespaceEnding, kubeFailureOf, type KubeFailure } from '../kube/kube-failure.ts';
 import type { KubeObject, ObjectPlace } from '../kube/kube-types.ts';
 import type { Log } from '../observe/log.ts';
 import type { EgressGateway } from '../settings/egress-gateway-types.ts';
@@ -140,8 +140,10 @@ function outcomeOf(
   }
 }
 
-function sayFailure({ kind, message }: KubeFailure, at: ObjectPlace, verbs: readonly string[]): string {
+function sayFailure(failure: KubeFailure, at: ObjectPlace, verbs: readonly string[]): string {
+  const { kind, message } = failure;
   const object = `${at.resource.kind} ${at.namespace ?? ''}/${at.name}`;
-  if (kind === 'forbidden') return `${object}: ${sayMissingRule(ruleFor(at, verbs))} (${message})`;
+  if (kind === 'forbidden' && !isNamespaceEnding(failure))
+    return `${object}: ${sayMissingRule(ruleFor(at, verbs))} (${message})`;
   return `${object} cannot be written: ${message}`;
 }

@@ -42,6 +42,11 @@ export function kubeFailureOf(thrown: unknown): KubeFailure {
   return { kind: 'unavailable', message: shown(error.message), causes: [] };
 }
 
+/** Nothing can be created in a namespace that is being deleted: forbidden, though no rule is missing (NamespaceLifecycle). */
+export function isNamespaceEnding({ causes }: Pick<KubeFailure, 'causes'>): boolean {
+  return causes.some(({ reason }) => reason === 'NamespaceTerminating');
+}
+
 /** `call` names verb and object, such as `get secrets "egress/pool"`. */
 export function kubeError(call: string, failure: KubeFailure): LeafgateError {
   const fields = { call, detail: failure.message };

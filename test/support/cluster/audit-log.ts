@@ -42,7 +42,7 @@ export function auditFlags(folder: string): readonly string[] {
   ];
 }
 
-/** Every request of `user` (`system:serviceaccount:NS:NAME` for one), oldest first, until now. */
+/** Every request of `user` (`system:serviceaccount:NS:NAME` for one, '' for who was not let in), oldest first, until now. */
 export async function readRequestsOf(user: string, folder: string, admin: RawApi): Promise<readonly ApiRequest[]> {
   const marker = `/version?marker=${randomUUID()}`;
   await admin.get(marker);
@@ -54,7 +54,7 @@ export async function readRequestsOf(user: string, folder: string, admin: RawApi
   // the last piece is a line that is not whole yet, or nothing
   for (const line of text.split('\n').slice(0, -1)) {
     const event = JSON.parse(line) as AuditEvent;
-    if (event.user.username === user) requests.set(event.auditID, requestOf(event));
+    if ((event.user.username ?? '') === user) requests.set(event.auditID, requestOf(event));
   }
   return [...requests.values()];
 }
@@ -63,7 +63,8 @@ type AuditEvent = {
   readonly auditID: string;
   readonly verb: string;
   readonly requestURI: string;
-  readonly user: { readonly username: string };
+  /** without a name: 401 */
+  readonly user: { readonly username?: string };
   readonly objectRef?: {
     readonly apiGroup?: string;
     readonly resource?: string;

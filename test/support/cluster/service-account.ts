@@ -31,9 +31,12 @@ export type AccountAccess = {
   readonly folder: string;
   readonly tokenFile: string;
   readonly kubeconfigFile: string;
-  /** a new token in the same file; the former stays valid */
-  renewToken(): Promise<string>;
+  /** a new token in the same file; the former stays valid. One that is bound ends with the Secret, some 10 s after it */
+  renewToken(boundTo?: TokenBinding): Promise<string>;
 };
+
+/** a Secret of the account's namespace */
+export type TokenBinding = { readonly name: string; readonly uid: string };
 
 /** short, unique, a DNS label */
 export function freshName(prefix: string): string {
@@ -128,8 +131,8 @@ export async function accessOf(plane: ControlPlane, place: AccountPlace): Promis
   const [tokenFile, caFile] = [join(folder, 'token'), join(folder, 'ca.crt')];
   copyFileSync(plane.caFile, caFile);
   writeFileSync(join(folder, 'namespace'), place.namespace);
-  const renewToken = async (): Promise<string> => {
-    const token = await requestToken(plane, place);
+  const renewToken = async (boundTo?: TokenBinding): Promise<string> => {
+    const token = await requestToken(plane, place, boundTo);
     writeFileSync(tokenFile, token, { mode: 0o600 });
     return token;
   };
@@ -142,8 +145,14 @@ export async function accessOf(plane: ControlPlane, place: AccountPlace): Promis
   };
 }
 
-async function requestToken(plane: ControlPlane, { namespace, name }: AccountPlace): Promise<string> {
-  const wanted = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
+async function requestToken(
+  plane: ControlPlane,
+  { namespace, name }: AccountPlace,
+  boundTo: TokenBinding | undefined,
+): Promise<string> {
+  const boundObjectRef = boundTo && { apiVersion: 'v1', kind: 'Secret', ...boundTo };
+  const spec = { expirationSeconds: 3600, boundObjectRef };
+  const wanted = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
   const at = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
   return asAdmin(plane, async (api) => mustSucceed(await api.post(at, wanted))['status'].token as string);
 }
