@@ -20,6 +20,7 @@ import { describeWithControlPlanes } from '../support/cluster/describe-with-cont
 import { followListening, kubeClientFor, type ListeningFollower } from '../support/cluster/kube-client-for.ts';
 import { apiAs, mustSucceed } from '../support/cluster/raw-api.ts';
 import type { RawApi } from '../support/cluster/raw-api.ts';
+import { allow } from '../support/cluster/service-account.ts';
 import { createListeningLog } from '../support/kube-world.ts';
 import { createTempFolder } from '../support/temp-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -107,19 +108,27 @@ describeWithControlPlanes('following objects on a real API server', [], () => {
   });
 
   test('waits as a busy API server asks, and gets its answer', async () => {
-    await withPlane({ flags: oneRequestAtATime, users: ['alice'] }, async ({ plane }) => {
-      const alice = apiAs(plane, plane.user('alice'));
-      const busy = await kubeClientFor(plane.user('alice'));
-      const place = takeThePlace(alice, path);
-      const answers = await Promise.all(
-        [1, 2, 3].map(() => busy.mayI({ group: '', resource: 'pods', verb: 'get' }).catch(kubeFailureOf)),
-      );
-      await place;
-      for (const answer of answers) {
-        if ('kind' in answer) expect(answer).toMatchObject({ kind: 'too-many-requests', retryAfterMs: 1000 });
-        else expect(answer.allowed).toBe(false);
+    await withPlane({ flags: oneRequestAtATime, users: ['alice', 'bob'] }, async ({ plane }) => {
+      // whoever may not ask is refused at once, and takes no place
+      for (const name of ['alice', 'bob']) {
+        const rule = { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] };
+        await allow(plane, { kind: 'User', name }, { namespaced: { default: [rule] } });
       }
-      expect(await busy.mayI({ group: '', resource: 'pods', verb: 'get' })).toEqual({ allowed: false });
+      const alice = apiAs(plane, plane.user('alice'));
+      const busy = await kubeClientFor(plane.user('bob'));
+      const place = takeThePlace(alice, path);
+      const isRefused = async (): Promise<boolean> =>
+        (await plane.requestsOf('bob')).some(({ status }) => status === 429);
+      const missing = { resource: configMaps, namespace: 'default', name: 'none' };
+      await waitFor('a request to be refused', async () => {
+        const answers = await Promise.all([1, 2, 3].map(() => busy.get(missing).catch(kubeFailureOf)));
+        for (const answer of answers) {
+          if (answer !== undefined) expect(answer).toMatchObject({ kind: 'too-many-requests', retryAfterMs: 1000 });
+        }
+        return isRefused();
+      });
+      await place;
+      expect(await busy.get(missing)).toBeUndefined();
       await busy.close();
       alice.close();
     });

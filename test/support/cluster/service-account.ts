@@ -36,7 +36,7 @@ export type AccountAccess = {
 };
 
 /** a Secret of the account's namespace */
-export type TokenBinding = { readonly name: string; readonly uid: string };
+type TokenBinding = { readonly name: string; readonly uid: string };
 
 /** short, unique, a DNS label */
 export function freshName(prefix: string): string {
