@@ -7,6 +7,7 @@ import { open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCode } from '../system-error.ts';
 import { giveTo, lookUp, syncFolder, unsafe, type Access, type Folder } from './held-folder.ts';
+import type { EntryKind } from './volume-manifest.ts';
 
 /** where a run can be killed, for tests that do so */
 export type WriteStep =
@@ -108,4 +109,11 @@ async function writeDraft(folder: Folder, draft: string, file: PlacedFile): Prom
 async function openUp(handle: FileHandle, access: Access, path: string): Promise<void> {
   await handle.chmod(access.mode);
   await giveTo(handle, access.owner, path);
+}
+
+/** Whether there is something of a kind that a reader could use; what was put into place is whole. */
+export async function isThere(folder: Folder, name: string, kind: EntryKind): Promise<boolean> {
+  const found = await lookUp(folder, name);
+  if (kind === 'database') return found?.isDirectory() === true;
+  return found?.isFile() === true && found.size > 0;
 }

@@ -27,6 +27,11 @@ export const volumeErrors = errorSlice({
     remedy: 'run as root or with CAP_CHOWN, or leave the owner out',
     exitCode: exitCodes.environment,
   },
+  'volume-form-unsupported': {
+    message: '{path} cannot be written: leafgate does not write the form {form} yet',
+    remedy: 'ask for PEM or PKCS12',
+    exitCode: exitCodes.usage,
+  },
   'volume-file-empty': {
     message: '{path} would be empty, and who reads an empty file trusts nobody',
     remedy: 'give the bundle at least one certificate',

@@ -4,8 +4,10 @@
 import { join } from 'node:path';
 import { LeafgateError } from '../errors.ts';
 import { systemCode, systemReason } from '../system-error.ts';
+import type { TrustForm } from '../settings/trust-volume.ts';
+import { encodeForm } from './encode-form.ts';
 import type { Folder, Owner } from './held-folder.ts';
-import { isDraftName, placeFile, type WriteStep } from './place-file.ts';
+import { isDraftName, isThere, placeFile, type WriteStep } from './place-file.ts';
 import { isUnsafe, notRemoved, pruneFolders, removeEntries, sweepFolder } from './remove-entries.ts';
 import type { TrustFile } from './trust-file.ts';
 import { volumeErrors } from './volume-errors.ts';
@@ -27,6 +29,8 @@ import {
   type VolumeManifest,
 } from './volume-manifest.ts';
 import { missingFolders, split, within } from './walk-volume.ts';
+
+export type WantedFile = TrustFile & { readonly form: TrustForm };
 
 type WriteOutcome = { readonly path: string } & (
   | { readonly kind: 'written' }
@@ -52,7 +56,9 @@ export interface VolumeWriter {
   /** Removes drafts that a killed run left; returns how many. To be called before the first write. */
   sweep(): Promise<number>;
   /** One outcome a file, in their order; never rejects, and a file that fails stops no other. */
-  write(files: readonly TrustFile[]): Promise<readonly WriteOutcome[]>;
+  write(files: readonly WantedFile[]): Promise<readonly WriteOutcome[]>;
+  /** What was written here and is still there, whole, by path; never rejects. */
+  held(): Promise<ReadonlyMap<string, EntryKind>>;
   /** Removes what this or an earlier process wrote here and is not in `paths`; returns what went. */
   removeOthers(paths: readonly string[]): Promise<readonly string[]>;
   /** Removes all that was written here, and the folder if it was made here and nobody put anything into it. */
@@ -73,6 +79,7 @@ export function openVolumeWriter(options: VolumeWriterOptions): VolumeWriter {
   return {
     sweep: () => inTurn(() => sweepVolume(writing)),
     write: (files) => inTurn(() => writeFiles(writing, files)),
+    held: () => inTurn(() => heldEntries(writing)),
     removeOthers: (paths) => inTurn(() => removeOthers(writing, new Set(paths))),
     remove: () => inTurn(() => removeVolume(writing)),
   };
@@ -109,9 +116,9 @@ function unlessUnsafe(thrown: unknown): undefined {
   if (!isUnsafe(thrown)) throw thrown;
 }
 
-async function writeFiles(writing: Writing, files: readonly TrustFile[]): Promise<readonly WriteOutcome[]> {
+async function writeFiles(writing: Writing, files: readonly WantedFile[]): Promise<readonly WriteOutcome[]> {
   const outcomes = new Map<string, WriteOutcome>();
-  const good: TrustFile[] = [];
+  const good: WantedFile[] = [];
   for (const file of files) {
     const refusal = whyRefused(writing, file);
     if (refusal === undefined) good.push(file);
@@ -122,7 +129,7 @@ async function writeFiles(writing: Writing, files: readonly TrustFile[]): Promis
   return files.flatMap(({ path }) => outcomes.get(path) ?? []);
 }
 
-async function writeGood(writing: Writing, files: readonly TrustFile[]): Promise<readonly WriteOutcome[]> {
+async function writeGood(writing: Writing, files: readonly WantedFile[]): Promise<readonly WriteOutcome[]> {
   let volume: VolumeFolder;
   try {
     volume = await makeVolumeFolder(writing);
@@ -145,7 +152,7 @@ async function writeGood(writing: Writing, files: readonly TrustFile[]): Promise
   }
 }
 
-function whyRefused({ dir }: Writing, { path, pemBundle }: TrustFile): LeafgateError | undefined {
+function whyRefused({ dir }: Writing, { path, pemBundle }: WantedFile): LeafgateError | undefined {
   const whole = join(dir, path);
   const detail = whyUnclean(path) ?? (isDraftName(split(path).name) ? 'that name is one of drafts' : undefined);
   if (detail !== undefined) return volumeErrors.error('volume-path-refused', { path, detail });
@@ -205,13 +212,13 @@ function isInTheWay(path: string, kind: EntryKind, wanted: ReadonlyMap<string, E
 /** another run may take a folder away that is still empty: then it is made again */
 const maxAttempts = 3;
 
-async function writeFile(writing: Writing, top: Folder, file: TrustFile): Promise<WriteOutcome> {
+async function writeFile(writing: Writing, top: Folder, file: WantedFile): Promise<WriteOutcome> {
   const { folderAccess, afterStep, fileMode, owner } = writing;
   const { above, name } = split(file.path);
-  const placed = { name, bytes: Buffer.from(file.pemBundle), access: { mode: fileMode, owner }, afterStep };
   for (let attempt = 1; ; attempt += 1) {
     try {
       const make = { access: folderAccess, afterStep };
+      const placed = { name, bytes: encodeForm(file), access: { mode: fileMode, owner }, afterStep };
       const kind = await within(top, above, make, (folder) => placeFile(folder, placed));
       return { path: file.path, kind: kind ?? 'unchanged' };
     } catch (thrown) {
@@ -235,6 +242,19 @@ async function settle(
   await pruneFolders(top, manifest, left);
   // a full disk: the next write claims and settles again
   await saveManifest(top, left, afterStep).catch(() => undefined);
+}
+
+async function heldEntries({ dir }: Writing): Promise<ReadonlyMap<string, EntryKind>> {
+  const held = await inVolume(dir, async ({ top, manifest }) => {
+    const found = new Map<string, EntryKind>();
+    for (const [path, kind] of manifest.entries) {
+      const { above, name } = split(path);
+      const isHeld = await within(top, above, undefined, (folder) => isThere(folder, name, kind)).catch(() => false);
+      if (isHeld === true) found.set(path, kind);
+    }
+    return found;
+  }).catch(() => undefined);
+  return held ?? new Map();
 }
 
 async function removeOthers({ dir, afterStep }: Writing, paths: ReadonlySet<string>): Promise<readonly string[]> {

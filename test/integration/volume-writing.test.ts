@@ -1,10 +1,10 @@
 // What happens to the files of a volume while other processes read them, when the writer is killed at any step, and when
 // the disk is full or read-only. The disks are in mount namespaces of their own, where the machine allows one.
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openVolumeWriter } from '../../src/projection/write-volume.ts';
+import { openVolumeWriter, type WantedFile } from '../../src/projection/write-volume.ts';
 import { runCommand, startProcess, type CommandResult } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
@@ -18,6 +18,12 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
+const file = (path: string, generation: number, size?: number): WantedFile => ({
+  path,
+  pemBundle: bundleOf(generation, size),
+  form: 'PEM',
+});
+
 const root = new URL('../../', import.meta.url).href;
 
 /** a program of its own that has a writer, `file`, `kinds` and the arguments after it; `wrap` goes before Node */
@@ -29,7 +35,7 @@ async function inProcess(body: string, args: readonly string[], wrap: readonly s
      import { openVolumeWriter } from '${root}src/projection/write-volume.ts';
      import { bundleOf, everythingIn, generationOf } from '${root}test/support/volume-samples.ts';
      const [dir = '', ...args] = process.argv.slice(2);
-     const file = (path, generation, size) => ({ path, pemBundle: bundleOf(generation, size) });
+     const file = (path, generation, size) => ({ path, pemBundle: bundleOf(generation, size), form: 'PEM' });
      const said = (outcomes) => console.log(JSON.stringify(outcomes));
      ${body}`,
   );
@@ -39,8 +45,8 @@ async function inProcess(body: string, args: readonly string[], wrap: readonly s
 
 test('a reader in a loop never sees a partial file, an older one than before, or none, over 500 changes of it', async () => {
   const writer = openVolumeWriter({ dir });
-  const file = (generation: number) => ({ path: 'certs/ca.pem', pemBundle: bundleOf(generation, 300_000) });
-  await writer.write([file(0)]);
+  const large = (generation: number): WantedFile => file('certs/ca.pem', generation, 300_000);
+  await writer.write([large(0)]);
   writeFileSync(
     folder.file('reader.ts'),
     `import { readFileSync } from 'node:fs';
@@ -66,7 +72,7 @@ test('a reader in a loop never sees a partial file, an older one than before, or
     await reader.waitForOutput(/reading/);
     const held = openSync(path, 'r');
     for (let generation = 1; generation <= 500; generation += 1) {
-      expect(await writer.write([file(generation)])).toMatchObject([{ kind: 'written' }]);
+      expect(await writer.write([large(generation)])).toMatchObject([{ kind: 'written' }]);
     }
     await reader.waitForOutput(/saw the last of many/, 60_000);
     expect(generationOf(readFileSync(held, 'utf8'))).toBe(0);
@@ -101,7 +107,7 @@ describe('a writer that is killed', () => {
         if (existsSync(join(dir, path))) expect(generationOf(readFileSync(join(dir, path), 'utf8'))).toBe(1);
       const next = openVolumeWriter({ dir });
       await next.sweep();
-      await next.write([{ path: 'a/c.pem', pemBundle: bundleOf(2) }]);
+      await next.write([file('a/c.pem', 2)]);
       await next.removeOthers(['a/c.pem']);
       expect(everythingIn(dir)).toEqual(['.leafgate-volume', 'a/', 'a/c.pem']);
       // made by the run that was killed, so removed with the rest
@@ -113,7 +119,7 @@ describe('a writer that is killed', () => {
 
   test('at any step of a change leaves the old or the new file, whole', async () => {
     const writer = openVolumeWriter({ dir });
-    const old = { path: 'certs/ca.pem', pemBundle: bundleOf(1, 100_000) };
+    const old = file('certs/ca.pem', 1, 100_000);
     await writer.write([old]);
     const steps = await untilDone(`await writer.write([file('certs/ca.pem', 2, 100_000)]);`, async () => {
       expect([1, 2]).toContain(generationOf(readFileSync(join(dir, 'certs/ca.pem'), 'utf8')));
@@ -127,8 +133,7 @@ describe('a writer that is killed', () => {
   test('at any step of a removal can be followed by one that takes the rest away', async () => {
     const writer = openVolumeWriter({ dir });
     const paths = ['a/b/ca.pem', 'a/ca.pem', 'ca.pem'];
-    const fill = (): ReturnType<typeof writer.write> =>
-      writer.write(paths.map((path) => ({ path, pemBundle: bundleOf(1) })));
+    const fill = (): ReturnType<typeof writer.write> => writer.write(paths.map((path) => file(path, 1)));
     await fill();
     const steps = await untilDone(`await writer.remove();`, async () => {
       await writer.remove();
@@ -258,3 +263,15 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(stdout).toBe(`${JSON.stringify([[1234], [theirs, theirs, theirs], 'unchanged'])}\nfalse\n`);
   },
 );
+
+test('a thousand volumes are written, changed and taken away at once', async () => {
+  const writers = Array.from({ length: 1000 }, (_, index) => openVolumeWriter({ dir: join(dir, String(index)) }));
+  for (const content of [1, 2]) {
+    for (let from = 0; from < writers.length; from += 100) {
+      const some = writers.slice(from, from + 100).map((one) => one.write([file('certs/ca.pem', content)]));
+      expect((await Promise.all(some)).flat().map(({ kind }) => kind)).toEqual(Array(100).fill('written'));
+    }
+  }
+  for (const one of writers) await one.remove();
+  expect(readdirSync(dir)).toEqual([]);
+}, 120_000);

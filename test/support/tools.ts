@@ -23,6 +23,7 @@ const systemTools = [
   'dpkg-deb',
   'java',
   'javac',
+  'keytool',
   'php',
   'ruby',
   'tar',

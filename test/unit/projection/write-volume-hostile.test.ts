@@ -15,7 +15,7 @@ import {
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { WriteStep } from '../../../src/projection/place-file.ts';
-import { openVolumeWriter, type VolumeWriter } from '../../../src/projection/write-volume.ts';
+import { openVolumeWriter, type VolumeWriter, type WantedFile } from '../../../src/projection/write-volume.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 import { bundleOf, draftName, everythingIn } from '../../support/volume-samples.ts';
 
@@ -40,7 +40,7 @@ afterEach(() => {
 
 const writer = (afterStep?: (step: WriteStep) => void): VolumeWriter =>
   openVolumeWriter({ dir, ...(afterStep === undefined ? {} : { afterStep }) });
-const file = (path: string, content = 1) => ({ path, pemBundle: bundleOf(content) });
+const file = (path: string, content = 1): WantedFile => ({ path, pemBundle: bundleOf(content), form: 'PEM' });
 
 describe('where an actor put', () => {
   test.each<[string, string, (path: string) => void]>([

@@ -9,12 +9,22 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openVolumeWriter, type VolumeWriter, type VolumeWriterOptions } from '../../../src/projection/write-volume.ts';
+import {
+  openVolumeWriter,
+  type VolumeWriter,
+  type VolumeWriterOptions,
+  type WantedFile,
+} from '../../../src/projection/write-volume.ts';
+import { encodeCertificatesPem, readPemBlocks } from '../../../src/x509/pem.ts';
+import { encodePkcs12TrustStore } from '../../../src/x509/pkcs12-trust-store.ts';
+import { makeCa } from '../../support/ca-workshop.ts';
+import type { Pem } from '../../../src/x509/certificate-types.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 import { bundleOf, draftName, everythingIn } from '../../support/volume-samples.ts';
 
@@ -27,10 +37,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 const writer = (options: Partial<VolumeWriterOptions> = {}): VolumeWriter => openVolumeWriter({ dir, ...options });
-const file = (path: string, content = 1): { path: string; pemBundle: ReturnType<typeof bundleOf> } => ({
-  path,
-  pemBundle: bundleOf(content),
-});
+const file = (path: string, content = 1): WantedFile => ({ path, pemBundle: bundleOf(content), form: 'PEM' });
 const modeOf = (path: string): number => statSync(join(dir, path)).mode & 0o7777;
 const kinds = async (write: ReturnType<VolumeWriter['write']>): Promise<readonly string[]> =>
   (await write).map(({ kind }) => kind);
@@ -86,7 +93,7 @@ describe('a volume is written', () => {
 
   test('whatever the size, and whatever the present file is like', async () => {
     const huge = bundleOf(1, 20 * 1024 * 1024);
-    await writer().write([{ path: 'ca.pem', pemBundle: huge }]);
+    await writer().write([{ ...file('ca.pem'), pemBundle: huge }]);
     expect(readFileSync(join(dir, 'ca.pem'), 'utf8')).toBe(huge);
     for (const present of ['', huge, bundleOf(2)]) {
       writeFileSync(join(dir, 'ca.pem'), present);
@@ -113,7 +120,7 @@ describe('a volume is written', () => {
       expect(await writer().write([file(path)]), path).toMatchObject([{ error: { code: 'volume-path-refused' } }]);
     }
     for (const text of ['', '\n', '  ']) {
-      const empty = { path: 'ca.pem', pemBundle: text as ReturnType<typeof bundleOf> };
+      const empty = { ...file('ca.pem'), pemBundle: text as Pem };
       expect(await writer().write([empty])).toMatchObject([{ error: { code: 'volume-file-empty' } }]);
     }
     expect(existsSync(dir)).toBe(false);
@@ -202,6 +209,34 @@ describe('what is no longer asked for', () => {
   });
 });
 
+describe('what is held', () => {
+  test('is what was written here and is still there, also for the next process', async () => {
+    expect(await writer().held()).toEqual(new Map());
+    await writer().write([file('a/ca.pem'), file('b/ca.pem'), file('c/ca.pem'), file('d.pem'), file('e.pem')]);
+    rmSync(join(dir, 'a/ca.pem'));
+    rmSync(join(dir, 'b'), { recursive: true });
+    symlinkSync('c', join(dir, 'b'));
+    writeFileSync(join(dir, 'd.pem'), '');
+    writeFileSync(join(dir, 'theirs.pem'), 'theirs');
+    expect([...(await writer().held())]).toEqual([
+      ['c/ca.pem', 'file'],
+      ['e.pem', 'file'],
+    ]);
+    rmSync(dir, { recursive: true });
+    writeFileSync(dir, '');
+    expect(await writer().held()).toEqual(new Map());
+  });
+});
+
+test('a trust store for Java holds the certificates of the bundle, and is the same file for the same ones', async () => {
+  const bundle = encodeCertificatesPem([makeCa().certificate, makeCa().certificate]);
+  const store: WantedFile = { path: 'ca.p12', pemBundle: bundle, form: 'PKCS12' };
+  expect(await kinds(writer().write([store]))).toEqual(['written']);
+  expect(await kinds(writer().write([store]))).toEqual(['unchanged']);
+  const ders = readPemBlocks(bundle, 'bundle').map(({ bytes }) => bytes);
+  expect(readFileSync(join(dir, 'ca.p12'))).toEqual(Buffer.from(encodePkcs12TrustStore(ders)));
+});
+
 describe('a sweep', () => {
   test('removes the drafts of a killed run beside files of ours, and nothing that only looks like one', async () => {
     await writer().write([file('certs/ca.pem')]);
@@ -223,15 +258,3 @@ describe('a sweep', () => {
     expect(existsSync(dir)).toBe(false);
   });
 });
-
-test('a thousand volumes are written, changed and taken away at once', async () => {
-  const writers = Array.from({ length: 1000 }, (_, index) => openVolumeWriter({ dir: join(dir, String(index)) }));
-  for (const content of [1, 2]) {
-    for (let from = 0; from < writers.length; from += 100) {
-      const some = writers.slice(from, from + 100).map((one) => one.write([file('certs/ca.pem', content)]));
-      expect((await Promise.all(some)).flat().map(({ kind }) => kind)).toEqual(Array(100).fill('written'));
-    }
-  }
-  for (const one of writers) await one.remove();
-  expect(readdirSync(dir)).toEqual([]);
-}, 120_000);
