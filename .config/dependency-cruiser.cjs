@@ -9,6 +9,7 @@ const rooms = {
   pool: { may: ['names', 'x509'], why: 'a pool is certificates with a lifecycle' },
   mint: { may: ['names', 'policy', 'x509', 'pool'], why: 'minting joins a policy, a pool and the encoder' },
   sds: { may: ['names', 'mint', 'settings', 'observe'], why: 'the protocol asks a minter and knows no certificate' },
+  channel: { may: ['names', 'x509', 'settings', 'observe'], why: 'who may speak to the SDS server over TCP: it knows certificates, and not what is spoken' },
   bootstrap: { may: ['names', 'policy', 'settings'], why: 'the generator is pure: a spec in, files out' },
   envoy: { may: ['names', 'policy', 'bootstrap', 'settings', 'observe'], why: 'the process runner knows files, not certificates' },
   transport: { may: ['names', 'x509', 'settings', 'observe'], why: 'a connection is keyed by origin and trust, nothing else' },
@@ -19,7 +20,7 @@ const rooms = {
   doctor: { may: ['names', 'settings'], why: 'what is broken is judged from facts: reading and asking is the edge of cli' },
   settings: { may: ['names', 'policy'], why: 'the spec is what every parser produces, so it knows no edge' },
   observe: { may: ['names', 'policy', 'settings'], why: 'watching must not pull in what it watches' },
-  cli: { may: Object.keys({ names: 0, policy: 0, x509: 0, pool: 0, mint: 0, sds: 0, bootstrap: 0, envoy: 0, transport: 0, kube: 0, projection: 0, controller: 0, probe: 0, doctor: 0, settings: 0, observe: 0 }), why: 'the commands compose and nobody imports them' },
+  cli: { may: Object.keys({ names: 0, policy: 0, x509: 0, pool: 0, mint: 0, sds: 0, channel: 0, bootstrap: 0, envoy: 0, transport: 0, kube: 0, projection: 0, controller: 0, probe: 0, doctor: 0, settings: 0, observe: 0 }), why: 'the commands compose and nobody imports them' },
 };
 
 const doors = {

@@ -189,7 +189,7 @@ export const cliErrors = errorSlice({
   },
   'sds-place-missing': {
     message: 'neither --gateway nor both of --pool and --listen are given',
-    remedy: 'give --pool FILE and --listen unix:PATH, or in the pod of a gateway --gateway DIR',
+    remedy: 'give --pool FILE and --listen unix:PATH or tcp:ADDRESS:PORT, or in the pod of a gateway --gateway DIR',
     exitCode: exitCodes.usage,
   },
   'sds-gateway-alone': {
@@ -207,9 +207,15 @@ export const cliErrors = errorSlice({
     remedy: 'call this in the container of `leafgate sds --gateway`, while it runs',
     exitCode: exitCodes.failed,
   },
-  'sds-listen-not-a-socket': {
-    message: '--listen {value} is not a unix socket',
-    remedy: 'give the path of one, for example unix:/run/leafgate/sds.sock: leaf keys cross it',
+  'sds-listen-unknown': {
+    message: '--listen {value} is neither unix:PATH nor tcp:ADDRESS:PORT',
+    remedy:
+      'give a unix socket, as unix:/run/leafgate/sds.sock, or say tcp: for a port with mutual TLS, as tcp:[::]:8443',
+    exitCode: exitCodes.usage,
+  },
+  'sds-option-needs-tcp': {
+    message: '{options} given beside a unix socket, which is guarded by who may open it',
+    remedy: 'leave it out, or listen on tcp:ADDRESS:PORT',
     exitCode: exitCodes.usage,
   },
   'certificate-file-unreadable': {

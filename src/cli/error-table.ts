@@ -2,6 +2,7 @@
 // from it; a test holds that codes are unique and documented.
 import { coreErrors, type ErrorSpec } from '../errors.ts';
 import { socketErrors } from '../private-socket.ts';
+import { channelErrors } from '../channel/channel-errors.ts';
 import { controllerErrors } from '../controller/controller-errors.ts';
 import { envoyErrors } from '../envoy/envoy-errors.ts';
 import { kubeErrors } from '../kube/kube-errors.ts';
@@ -35,6 +36,7 @@ const slices = {
   x509: x509Errors,
   mint: mintErrors,
   sds: sdsErrors,
+  channel: channelErrors,
   transport: transportErrors,
   kube: kubeErrors,
   probe: probeErrors,

@@ -35,7 +35,7 @@ import { loadPolicy } from './policy-source.ts';
 import { countRules } from './rule-counters.ts';
 import { launchEnvoy, proxyUrlOf } from './launch-envoy.ts';
 import type { FrontFacts } from './up-output.ts';
-import { startMinting, type Minting } from './minting.ts';
+import { onSocket, startMinting, type Minting } from './minting.ts';
 import { followRecords } from './gateway-records.ts';
 import { startLimitWatch, type LimitWatch, type LimitWatchParts } from './limit-watch.ts';
 import { watchRecordLosses } from './record-losses.ts';
@@ -97,7 +97,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const publish = inTurn((pool: Pool) => publishTrust(pool, { system, given: originCasIn(material), parts }));
   const minting = await startMinting({
     ...parts,
-    socketPath: folder.sdsSocket,
+    place: onSocket(folder.sdsSocket),
     quantities: options.quantities,
     allowEd25519: options.allowEd25519,
     mayMint: live.mayMint,

@@ -1,4 +1,4 @@
-// The minting half, which `up`, `run` and `sds` share: a followed pool, a minter and an SDS server on a socket.
+// The minting half, which `up`, `run` and `sds` share: a followed pool, a minter and an SDS server.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { between, type Clock } from '../clock.ts';
@@ -18,7 +18,7 @@ import type { Surroundings } from './surroundings.ts';
 
 export type MintingParts = Surroundings & {
   readonly poolFile: string;
-  readonly socketPath: string;
+  readonly place: MintingPlace;
   readonly quantities: Quantities;
   readonly allowEd25519: boolean;
   readonly mayMint: MinterParts['mayMint'];
@@ -27,6 +27,26 @@ export type MintingParts = Surroundings & {
   /** another pool signs from now on */
   readonly onPool: (pool: Pool) => void;
 };
+
+/** Where peers reach the SDS server. */
+export type MintingPlace = {
+  readonly kind: 'unix-socket' | 'tls' | 'plaintext';
+  /** of all peers together; default: what a unix socket is given */
+  readonly maxConnections?: number;
+  /** called when there is a pool to sign with; what it opens is closed before the server is */
+  readonly open: (server: SdsServer) => Promise<void>;
+  /** why nobody new can connect any more; undefined while they can */
+  readonly lost: () => string | undefined;
+};
+
+/** A unix socket with mode 0600: who may open it is the file system's to say. */
+export function onSocket(path: string): MintingPlace {
+  return {
+    kind: 'unix-socket',
+    open: (server) => server.listenOnSocket(path),
+    lost: () => (existsSync(path) ? undefined : `the socket ${path} is gone: restart`),
+  };
+}
 
 export type Minting = {
   readonly server: SdsServer;
@@ -66,8 +86,9 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
   if (parts.isPoolMounted !== true) await warnOfLooseMode(parts.poolFile, log);
   reportPool(follower.current(), log, metrics);
   const server = createServer(parts, () => follower.current());
-  await server.listenOnSocket(parts.socketPath);
   closers.add('SDS server', () => server.close(stopGraceMs));
+  await parts.place.open(server);
+  metrics.set('leafgate_sds_channel', 1, { kind: parts.place.kind });
   metrics.beforeScrape(() => {
     const { liveNames, waiting } = server.status();
     metrics.set('leafgate_sds_live_names', liveNames);
@@ -76,10 +97,12 @@ export async function startMinting(parts: MintingParts): Promise<Minting> {
   return {
     server,
     pool: () => follower.current(),
-    readiness: () =>
-      existsSync(parts.socketPath)
+    readiness: () => {
+      const lost = parts.place.lost();
+      return lost === undefined
         ? mintingReadiness(follower.current(), trouble, clock)
-        : { isOk: false, reasons: [`the socket ${parts.socketPath} is gone: restart`] },
+        : { isOk: false, reasons: [lost] };
+    },
   };
 }
 
@@ -92,7 +115,10 @@ async function warnOfLooseMode(path: string, log: Log): Promise<void> {
   });
 }
 
-function createServer({ mayMint, clock, quantities, log, metrics }: MintingParts, pool: () => Pool): SdsServer {
+function createServer(
+  { mayMint, clock, quantities, log, metrics, place: { maxConnections } }: MintingParts,
+  pool: () => Pool,
+): SdsServer {
   const watch = { log, metrics, clock };
   const minter = createMinter({
     pool,
@@ -108,7 +134,8 @@ function createServer({ mayMint, clock, quantities, log, metrics }: MintingParts
     },
     events: mintEvents(watch),
   });
-  return createSdsServer({ minter, clock, settings: sdsSettings(quantities), events: sdsEvents(watch) });
+  const parts = { minter, clock, settings: sdsSettings(quantities), events: sdsEvents(watch) };
+  return createSdsServer({ ...parts, ...(maxConnections === undefined ? {} : { maxConnections }) });
 }
 
 function sdsSettings(quantities: Quantities): Parameters<typeof createSdsServer>[0]['settings'] {

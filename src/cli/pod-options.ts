@@ -50,8 +50,11 @@ function refuse(thrown: unknown): never {
   throw LeafgateError.from(thrown);
 }
 
-const rowsOfFiles = [textSettings.policy, textSettings.allow, quantitySettings.leafTtl, quantitySettings.drain];
-const switchesOfFiles = [switchSettings.allowAny, switchSettings.allowEd25519];
+const rowsOfFiles = [
+  ...[textSettings.policy, textSettings.allow, quantitySettings.leafTtl, quantitySettings.drain],
+  ...[textSettings.tlsDir, textSettings.serverName, textSettings.allowedSan],
+];
+const switchesOfFiles = [switchSettings.allowAny, switchSettings.allowEd25519, switchSettings.allowAnyClient];
 
 /** what was given although the gateway's files say it, as it was given */
 function saidByFiles(source: SettingSource): readonly string[] {

@@ -15,7 +15,7 @@ const pathPlaceholders: ReadonlySet<string> = new Set(['FILE', 'DIR']);
 /** What was given with flags and variables, paths made absolute, and the address that the gateway really has. */
 export function givenSettings(source: SettingSource, proxyUrl: string, cwd: string = process.cwd()): SettingValues {
   const given = settingsTable.flatMap((setting): [string, string[] | boolean][] => {
-    if (ofTheCall.has(setting.name)) return [];
+    if (ofTheCall.has(setting.name) || setting.kind === 'variable') return [];
     if (setting.kind === 'switch') return isSwitchedOn(setting, source) ? [[setting.name, true]] : [];
     const texts = givenTexts(setting, source).map(({ text }) => absolute(setting, text, cwd));
     return texts.length === 0 ? [] : [[setting.name, texts]];

@@ -9,14 +9,20 @@ Examples:
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow '*.example.com' --allow api.example.org
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --policy policy.yaml
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow-any
+  leafgate sds --pool pool.json --listen tcp:0.0.0.0:8443 --server-name sds.example.com --allowed-san envoy.example.com --allow-any
   leafgate sds --gateway /etc/leafgate/gateway --metrics 0.0.0.0:8081    the sidecar of a gateway's pod`;
 
 export function addSdsCommand(program: Command, context: CommandContext): void {
   const sds = program
     .command('sds')
-    .description('runs the on-demand SDS server alone: delta ADS and DeltaSecrets on one unix socket')
+    .description(
+      'runs the on-demand SDS server alone: delta ADS and DeltaSecrets on a unix socket, or by TCP with mutual TLS',
+    )
     .option('--pool <FILE>', 'the CA pool; followed, so that a change is in force within a second')
-    .option('--listen <unix:PATH>', 'the socket, made with mode 0600')
+    .option(
+      '--listen <unix:PATH | tcp:ADDRESS:PORT>',
+      'a socket, made with mode 0600, or a port where clients show certificates (docs/sds-channel.md)',
+    )
     .option(
       '--gateway <DIR>',
       "runs in a gateway's pod: reads pool, sockets, policy and limits from the files mounted there, in place of the options for them",

@@ -26,7 +26,7 @@ import { followRecords, type FollowedRecords } from './gateway-records.ts';
 import { proxyUrlOf } from './launch-envoy.ts';
 import { objectNames, startLimitWatch } from './limit-watch.ts';
 import { createLivePolicy, type LivePolicy } from './live-policy.ts';
-import { startMinting, type Minting } from './minting.ts';
+import { onSocket, startMinting, type Minting } from './minting.ts';
 import { createPairedDrain, type PairedDrain } from './paired-drain.ts';
 import { followPodMaterial } from './pod-material.ts';
 import { readPodOptions, type PodOptions } from './pod-options.ts';
@@ -102,7 +102,7 @@ async function startMintingFor(
     ...parts,
     poolFile: settings.pool.file,
     isPoolMounted: true,
-    socketPath: settings.sockets.sds,
+    place: onSocket(settings.sockets.sds),
     quantities: options.quantities,
     allowEd25519: settings.allowEd25519,
     mayMint: live.mayMint,

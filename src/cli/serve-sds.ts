@@ -3,7 +3,6 @@
 import { createMetrics, type Metrics } from '../observe/create-metrics.ts';
 import { startHealthServer, type Health, type HealthListen } from '../observe/health-server.ts';
 import { LeafgateError } from '../errors.ts';
-import { parseListenTarget } from '../settings/parse-listen.ts';
 import {
   givenTexts,
   isSwitchedOn,
@@ -12,7 +11,6 @@ import {
   type SettingSource,
 } from '../settings/read-settings.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
-import { cliErrors } from './cli-errors.ts';
 import { closeAndTell, createClosers, type Closers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
 import { countLostLines } from './count-lost-lines.ts';
@@ -23,7 +21,10 @@ import { followPolicy, loadPolicy } from './policy-source.ts';
 import { createProblems } from './problems.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
 import { signalHeard } from './stop-signals.ts';
-import { startMinting } from './minting.ts';
+import { onSocket, startMinting, type MintingPlace } from './minting.ts';
+import { prepareSdsChannel } from './sds-channel.ts';
+import { readSdsListen, type SdsListen } from './sds-listen.ts';
+import type { Surroundings } from './surroundings.ts';
 
 export type SdsValues = {
   readonly pool: string;
@@ -40,10 +41,12 @@ export async function serveSds(values: SdsValues, source: SettingSource, context
   const signals = signalHeard(io);
   let isStopping = false;
   try {
+    const channel = await openChannel(options.listen, { clock: io.clock, log, metrics, closers });
     const loaded = await loadPolicy(options.policy);
     const live = createLivePolicy(loaded, { metrics, clock: io.clock });
     const minting = await startMinting({
       ...options,
+      place: channel.place,
       poolFile: values.pool,
       mayMint: live.mayMint,
       clock: io.clock,
@@ -57,16 +60,28 @@ export async function serveSds(values: SdsValues, source: SettingSource, context
     };
     followPolicy({ loaded, live, apply, clock: io.clock, log, metrics, closers });
     const ready = (): Health => {
+      if (isStopping) return { isOk: false, reasons: ['stopping'] };
       const { isOk, reasons } = minting.readiness();
-      return isStopping ? { isOk: false, reasons: ['stopping'] } : { isOk, reasons: [...reasons, ...live.reasons()] };
+      return { isOk, reasons: [...reasons, ...live.reasons(), ...channel.reasons()] };
     };
     if (options.metrics !== undefined) await serveHealth(options.metrics, { metrics, ready, closers });
-    log.info('SDS server is ready', { path: options.socketPath, caId: minting.pool().active.id });
+    log.info('SDS server is ready', { path: channel.text(), caId: minting.pool().active.id });
     log.info('stopping', { signal: await signals.first });
     isStopping = true;
   } finally {
     await closeAndTell(closers, log);
   }
+}
+
+type OpenChannel = {
+  readonly place: MintingPlace;
+  readonly text: () => string;
+  readonly reasons: () => readonly string[];
+};
+
+function openChannel(listen: SdsListen, surroundings: Surroundings): Promise<OpenChannel> {
+  if (listen.kind === 'tcp') return prepareSdsChannel(listen, surroundings);
+  return Promise.resolve({ place: onSocket(listen.path), text: () => listen.path, reasons: () => [] });
 }
 
 type HealthParts = { readonly metrics: Metrics; readonly ready: () => Health; readonly closers: Closers };
@@ -78,7 +93,7 @@ async function serveHealth(listen: HealthListen, { metrics, ready, closers }: He
 
 type SdsOptions = {
   readonly policy: PolicyChoice;
-  readonly socketPath: string;
+  readonly listen: SdsListen;
   readonly quantities: Quantities;
   readonly allowEd25519: boolean;
   readonly json: boolean;
@@ -90,7 +105,7 @@ function readSdsOptions(values: SdsValues, source: SettingSource): SdsOptions {
   const problems = createProblems();
   const { attempt } = problems;
   const policy = readMintingPolicy(source, problems);
-  const target = attempt(() => parseSocketPath(values.listen));
+  const listen = attempt(() => readSdsListen(values.listen, source));
   const quantities = attempt(() => readQuantities(source));
   const metrics = givenTexts(textSettings.metrics, source)
     .map((given) => attempt(() => parseHealthTarget(given)))
@@ -98,12 +113,6 @@ function readSdsOptions(values: SdsValues, source: SettingSource): SdsOptions {
   const allowEd25519 = attempt(() => isSwitchedOn(switchSettings.allowEd25519, source)) ?? false;
   const json = attempt(() => isSwitchedOn(switchSettings.json, source)) ?? false;
   problems.throwAny();
-  if (target === undefined || quantities === undefined) throw LeafgateError.from('a setting was lost');
-  return { policy, socketPath: target, quantities, allowEd25519, json, ...(metrics === undefined ? {} : { metrics }) };
-}
-
-function parseSocketPath(text: string): string {
-  const target = parseListenTarget(text);
-  if (target.kind !== 'unix') throw cliErrors.error('sds-listen-not-a-socket', { value: text });
-  return target.path;
+  if (listen === undefined || quantities === undefined) throw LeafgateError.from('a setting was lost');
+  return { policy, listen, quantities, allowEd25519, json, ...(metrics === undefined ? {} : { metrics }) };
 }

@@ -12,13 +12,13 @@ import type { Io } from './command-context.ts';
 /** Adds every setting of the table that `name` takes, grouped as the table groups them. */
 export function addSettingOptions(command: Command, name: SettingCommand): Command {
   for (const setting of settingsTable) {
-    if (!setting.commands.includes(name) || setting.name === 'verbose') continue;
+    if (!setting.commands.includes(name) || setting.name === 'verbose' || setting.kind === 'variable') continue;
     command.addOption(optionOf(setting).helpGroup(`${titleOf(setting.group)}:`));
   }
   return command;
 }
 
-function optionOf(setting: Setting): Option {
+function optionOf(setting: Exclude<Setting, { kind: 'variable' }>): Option {
   const environment = environmentNameOf(setting);
   switch (setting.kind) {
     case 'switch':

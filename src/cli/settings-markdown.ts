@@ -8,7 +8,8 @@ export function settingsMarkdown(): string {
     '# Settings and limits',
     '',
     'Each setting is a flag and an environment variable; the flag wins. A variable that begins with `LEAFGATE_` and is not in this table',
-    'is an error. A repeatable flag takes its values separated by commas in the environment.',
+    'is an error. A repeatable flag takes its values separated by commas in the environment. What has no flag is chosen in the',
+    'environment alone.',
     '',
     '| flag | environment | default | range | what it does and why |',
     '|---|---|---|---|---|',
@@ -24,7 +25,8 @@ export function settingsMarkdown(): string {
 }
 
 function settableRow(line: SettingLine): string {
-  return `| \`${cell(line.flag)}\` | \`${line.environment}\` | ${cell(line.default)} | ${line.range} | ${cell(line.reason)} |`;
+  const flag = line.flag === '' ? '' : `\`${cell(line.flag)}\``;
+  return `| ${flag} | \`${line.environment}\` | ${cell(line.default)} | ${line.range} | ${cell(line.reason)} |`;
 }
 
 function cell(text: string): string {

@@ -31,4 +31,6 @@ export type LogFieldName =
   | 'version'
   /** how many lines of the same kind were left out before this one */
   | 'lost'
+  /** address and port of who connected */
+  | 'peer'
   | 'signal';

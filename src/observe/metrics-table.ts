@@ -23,6 +23,11 @@ const roundBuckets = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
 const yesNo = ['yes', 'no'] as const;
 const nameRefusals = ['empty', 'too-long', 'bad-label', 'bad-character', 'wildcard', 'not-an-address'] as const;
+const peerRefusals = [
+  ...(['no-certificate', 'wrong-ca', 'expired', 'not-yet-valid', 'not-for-clients', 'not-listed'] as const),
+  ...(['tls-too-old', 'not-tls', 'not-http2', 'handshake-failed', 'handshake-timeout', 'left'] as const),
+  ...(['too-many-handshakes', 'too-many-connections'] as const),
+] as const;
 const verdicts = ['intercept', 'relay', 'tcp', 'deny'] as const;
 
 /** of an EgressGateway */
@@ -84,11 +89,36 @@ export const metricsTable = {
     help: 'SDS streams that ended, by whose doing',
     labels: { end: ['peer-left', 'peer-done', 'server-stopped', 'malformed', 'too-large', 'slow-reader'] },
   },
+  leafgate_sds_channel: {
+    kind: 'gauge',
+    help: '1 for how Envoy reaches the SDS server',
+    labels: { kind: ['unix-socket', 'tls', 'plaintext'] },
+  },
+  leafgate_sds_channel_not_after_seconds: {
+    kind: 'gauge',
+    help: 'when the certificate of the SDS server, or the first of the CAs of its clients, expires, seconds since 1970; 0 without TLS',
+    labels: { of: ['leaf', 'ca'] },
+  },
+  leafgate_sds_peers_admitted_total: {
+    kind: 'counter',
+    help: 'connections by TCP that were let in, by what let them in',
+    labels: { by: ['dns', 'uri', 'common-name', 'any', 'nothing'] },
+  },
+  leafgate_sds_peers_refused_total: {
+    kind: 'counter',
+    help: 'connections by TCP that were not let in, by reason (docs/sds-channel.md)',
+    labels: { reason: peerRefusals },
+  },
+  leafgate_sds_peers_ended_total: {
+    kind: 'counter',
+    help: 'open connections by TCP that were ended since their certificate is no longer good, by reason',
+    labels: { reason: ['wrong-ca', 'expired', 'not-for-clients', 'not-listed'] },
+  },
   leafgate_pool_reloads_total: { kind: 'counter', help: 'changed pool files', labels: { taken: yesNo } },
   leafgate_certificate_reloads_total: {
     kind: 'counter',
     help: 'changed certificate files, by whose they are and whether they were taken',
-    labels: { of: ['front', 'client-ca', 'origin-ca', 'origin-credential'], taken: yesNo },
+    labels: { of: ['front', 'client-ca', 'origin-ca', 'origin-credential', 'sds-channel'], taken: yesNo },
   },
   leafgate_pool_cas: { kind: 'gauge', help: 'CAs in the pool that is in use', labels: {} },
   leafgate_signer_not_after_seconds: {

@@ -8,15 +8,17 @@ import { maxConnections } from './sds-settings.ts';
 
 export class GrpcEdge {
   readonly #parts: EdgeParts;
+  readonly #maxConnections: number;
   readonly #net: Server;
   readonly #connections = new Set<GrpcConnection>();
   /** set while a stop waits for the last connection */
   #emptied: (() => void) | undefined;
 
-  constructor(parts: EdgeParts) {
+  constructor(parts: EdgeParts & { readonly maxConnections?: number }) {
     this.#parts = parts;
+    this.#maxConnections = parts.maxConnections ?? maxConnections;
     this.#net = createServer((socket) => this.serve(socket));
-    this.#net.maxConnections = maxConnections;
+    this.#net.maxConnections = this.#maxConnections;
     this.#net.on('drop', () => parts.events.connectionRefused());
   }
 
@@ -26,7 +28,7 @@ export class GrpcEdge {
 
   /** Speaks gRPC on a socket that was accepted, TLS or not; it counts and closes like those of `listen`. */
   serve(socket: Socket): void {
-    if (this.#connections.size >= maxConnections) {
+    if (this.#connections.size >= this.#maxConnections) {
       this.#parts.events.connectionRefused();
       socket.on('error', () => undefined).destroy();
       return;

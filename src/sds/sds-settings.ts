@@ -26,6 +26,9 @@ export const maxStreamsPerConnection = 900;
 /** 64 × 900 streams is far beyond the cap of live names */
 export const maxConnections = 64;
 
+/** over TCP each Envoy of a cluster has one or more of its own */
+export const maxTcpConnections = 512;
+
 /** names one stream may hold or wait for (reliability section 3) */
 export const maxNamesPerStream = 50_000;
 

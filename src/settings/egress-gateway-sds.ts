@@ -11,7 +11,7 @@ const transports = ['UnixSocket', 'TCP'] as const;
 const tlsKeys = ['enabled', 'secretRef', 'clientSecretRef', 'allowedSANs', 'allowAnyClient', 'insecureSkipVerify'];
 
 /** a DNS name, a URI (SPIFFE-ID section 2.3 has the length) or, as the last resort, a common name */
-const allowedSanRule: TextRule = {
+export const allowedSanRule: TextRule = {
   isRight: (text) => text.length <= 2048 && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text),
   expected: 'a DNS name or a URI of a client certificate, in printable ASCII',
   example: 'spiffe://cluster.local/ns/egress/sa/envoy',

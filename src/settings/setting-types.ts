@@ -41,7 +41,10 @@ export type TextSetting = SettingBase & {
 /** off unless given; `1` in the environment */
 export type SwitchSetting = SettingBase & { readonly kind: 'switch' };
 
-export type Setting = QuantitySetting | TextSetting | SwitchSetting;
+/** given in the environment alone, never by a flag */
+export type VariableSetting = SettingBase & { readonly kind: 'variable' };
+
+export type Setting = QuantitySetting | TextSetting | SwitchSetting | VariableSetting;
 
 /** a limit that nobody can set; it stands in the table so that people can look it up */
 export type FixedLimit = {

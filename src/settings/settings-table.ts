@@ -4,12 +4,13 @@ import { formatQuantity } from './quantities.ts';
 import { fixedLimits, quantitySettings } from './quantity-settings.ts';
 import { environmentNameOf, flagOf, type FixedLimit, type Setting } from './setting-types.ts';
 import { settingsErrors } from './settings-errors.ts';
-import { switchSettings, textSettings } from './text-settings.ts';
+import { switchSettings, textSettings, variableSettings } from './text-settings.ts';
 
 export const settingsTable: readonly Setting[] = [
   ...Object.values(textSettings),
   ...Object.values(quantitySettings),
   ...Object.values(switchSettings),
+  ...Object.values(variableSettings),
 ];
 
 /** One line of the table as people read it; `S` can be set, `C` is a constant (design section 5). */
@@ -44,11 +45,16 @@ function lineOfSetting(setting: Setting): SettingLine {
   return {
     mark: 'S',
     name: setting.name,
-    flag: setting.kind === 'text' ? `${flagOf(setting)} ${setting.placeholder}` : flagOf(setting),
+    flag: flagText(setting),
     environment: environmentNameOf(setting),
     reason: setting.reason,
     ...defaultAndRange(setting),
   };
+}
+
+function flagText(setting: Setting): string {
+  if (setting.kind === 'variable') return '';
+  return setting.kind === 'text' ? `${flagOf(setting)} ${setting.placeholder}` : flagOf(setting);
 }
 
 function defaultAndRange(setting: Setting): { readonly default: string; readonly range: string } {
@@ -62,6 +68,7 @@ function defaultAndRange(setting: Setting): { readonly default: string; readonly
     case 'text':
       return { default: setting.default ?? '', range: setting.isRepeatable ? 'any number' : '' };
     case 'switch':
+    case 'variable':
       return { default: 'off', range: '' };
     default:
       return setting satisfies never;

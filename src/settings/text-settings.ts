@@ -1,5 +1,5 @@
-// The settings that are texts and switches; each text has a parser of its own.
-import type { SettingCommand, SwitchSetting, TextSetting } from './setting-types.ts';
+// The settings that are texts, switches and variables; each text has a parser of its own.
+import type { SettingCommand, SwitchSetting, TextSetting, VariableSetting } from './setting-types.ts';
 
 const gateway: readonly SettingCommand[] = ['up', 'run', 'doctor'];
 const everywhere: readonly SettingCommand[] = [
@@ -44,6 +44,30 @@ export const textSettings = {
     commands: ['up', 'doctor'],
     placeholder: 'PORT',
     reason: 'takes connections that the system redirects there (`leafgate transparent rules`), on every address; Linux',
+  }),
+  tlsDir: text({
+    name: 'tls-dir',
+    group: 'listening',
+    commands: ['sds'],
+    placeholder: 'DIR',
+    default: '/etc/leafgate/tls',
+    reason: 'folder with tls.crt, tls.key and ca.crt, for --listen tcp:…; followed',
+  }),
+  serverName: text({
+    name: 'server-name',
+    group: 'listening',
+    commands: ['sds'],
+    placeholder: 'NAME',
+    reason:
+      'DNS name that Envoys ask for: a tls.crt that is not for it is refused; without it, the name is not checked',
+  }),
+  allowedSan: repeatable({
+    name: 'allowed-san',
+    group: 'listening',
+    commands: ['sds'],
+    placeholder: 'NAME',
+    reason:
+      'DNS name or URI, exactly as in the certificate of a client that may connect by TCP; a common name, the last resort, counts where it has neither',
   }),
   allowFrom: repeatable({
     name: 'allow-from',
@@ -196,6 +220,12 @@ export const switchSettings = {
   json: toggle({ name: 'json', group: 'output', commands: everywhere, reason: 'one JSON object a line on stdout' }),
   verbose: toggle({ name: 'verbose', group: 'output', commands: everywhere, reason: 'debug lines and stack traces' }),
   allowAny: toggle({ name: 'allow-any', group: 'policy', commands: ['sds'], reason: 'every name may be minted' }),
+  allowAnyClient: toggle({
+    name: 'allow-any-client',
+    group: 'listening',
+    commands: ['sds'],
+    reason: 'every certificate that ca.crt verifies may connect by TCP, in place of --allowed-san',
+  }),
   allowEd25519: toggle({
     name: 'allow-ed25519',
     group: 'minting',
@@ -203,6 +233,21 @@ export const switchSettings = {
     reason: 'lets an Ed25519 CA sign, which browsers and mbedTLS refuse',
   }),
 } as const;
+
+/** Choices that no flag makes: a variable that stands in a manifest is seen by whoever reads it. */
+export const variableSettings = {
+  sdsInsecure: variable({
+    name: 'sds-insecure',
+    group: 'listening',
+    commands: ['sds'],
+    reason:
+      '`true` lets --listen tcp:… speak plaintext where --tls-dir has none of its files: leaf keys can then be read on the way',
+  }),
+} as const;
+
+function variable(row: Omit<VariableSetting, 'kind'>): VariableSetting {
+  return { kind: 'variable', ...row };
+}
 
 function text(row: Omit<TextSetting, 'kind' | 'isRepeatable'>): TextSetting {
   return { kind: 'text', isRepeatable: false, ...row };

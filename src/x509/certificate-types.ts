@@ -48,9 +48,13 @@ export type Certificate = {
   readonly sha256: string;
 };
 
-/** `octets` of an address: 4 or 16; `other`: a form that this product does not read, by its tag number */
+/**
+ * Texts are one char a byte, whatever the bytes are. `octets` of an address: 4 or 16; `other`: a form that this product does
+ * not read, by its tag number.
+ */
 export type GeneralName =
   | { readonly kind: 'dns'; readonly text: string }
+  | { readonly kind: 'uri'; readonly text: string }
   | { readonly kind: 'ip'; readonly octets: Uint8Array }
   | { readonly kind: 'other'; readonly tagNumber: number };
 

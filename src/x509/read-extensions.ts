@@ -123,6 +123,8 @@ function readGeneralNames(content: Uint8Array): readonly GeneralName[] {
     const value = reader.any();
     if (value.tag === contextTag(2, 'primitive')) {
       names.push({ kind: 'dns', text: Buffer.from(value.content).toString('latin1') });
+    } else if (value.tag === contextTag(6, 'primitive')) {
+      names.push({ kind: 'uri', text: Buffer.from(value.content).toString('latin1') });
     } else if (value.tag === contextTag(7, 'primitive')) {
       names.push({ kind: 'ip', octets: value.content });
     } else {

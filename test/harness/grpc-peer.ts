@@ -35,10 +35,30 @@ type GrpcStream = {
 };
 
 export function connectGrpc(socketPath: string): GrpcPeer {
-  const client = new Client(`unix:${socketPath}`, credentials.createInsecure(), {
-    'grpc.max_send_message_length': -1,
-    'grpc.enable_channelz': 0,
-  });
+  return peerOf(new Client(`unix:${socketPath}`, credentials.createInsecure(), clientOptions));
+}
+
+export type GrpcTlsTarget = {
+  readonly port: number;
+  /** what is sent as SNI and looked for in the certificate */
+  readonly serverName: string;
+  /** PEM */
+  readonly ca: string;
+  readonly certificatePem: string;
+  readonly keyPem: string;
+};
+
+/** The same through TCP with mutual TLS. */
+export function connectGrpcTls({ port, serverName, ca, certificatePem, keyPem }: GrpcTlsTarget): GrpcPeer {
+  const [roots, key, certificate] = [ca, keyPem, certificatePem].map((pem) => Buffer.from(pem));
+  const shown = credentials.createSsl(roots, key, certificate);
+  const name = { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
+  return peerOf(new Client(`127.0.0.1:${port}`, shown, { ...clientOptions, ...name }));
+}
+
+const clientOptions = { 'grpc.max_send_message_length': -1, 'grpc.enable_channelz': 0 };
+
+function peerOf(client: Client): GrpcPeer {
   return {
     client,
     open: (method = adsMethod) => streamOf(client.makeBidiStreamRequest(method, asIs, asIs, new Metadata())),

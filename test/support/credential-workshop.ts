@@ -11,6 +11,10 @@ import { encodeBlueprint, makeCa, makeKey, type MadeCa, type TestKeyKind } from 
 export type TestCredential = { readonly certificatePem: string; readonly keyPem: string };
 
 export type CredentialRequest = {
+  /** the common name; default: actor */
+  readonly commonName?: string;
+  /** wins over the common name */
+  readonly subjectDer?: Uint8Array;
   readonly uris?: readonly string[];
   readonly dnsNames?: readonly string[];
   readonly purposes?: readonly ('client' | 'server')[];
@@ -45,7 +49,8 @@ export function issueCredential(issuer: MadeCa | undefined, request: CredentialR
   const der = encodeBlueprint({
     key,
     publicKey: createPublicKey(key),
-    name: 'actor',
+    name: request.commonName ?? 'actor',
+    ...(request.subjectDer === undefined ? {} : { subjectDer: request.subjectDer }),
     ...(issuer === undefined ? {} : { issuer }),
     notBefore: request.notBefore ?? hoursAgo(1),
     notAfter: request.notAfter ?? plus(epoch(Date.now()), hours(1)),

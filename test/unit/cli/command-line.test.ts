@@ -31,7 +31,7 @@ describe('a wrong call gets one line that says what is wrong and what to do', ()
     [['sds', '--listen', 'unix:/x.sock', '--allow-any'], {}, /--pool/],
     [['sds', '--pool', 'p', ...nobody], {}, /nothing says which names may be minted/],
     [['sds', '--pool', 'p', ...nobody, '--allow-any', '--allow', 'a.test'], {}, /exclude each other/],
-    [['sds', '--pool', 'p', '--listen', '127.0.0.1:1', '--allow-any'], {}, /not a unix socket/],
+    [['sds', '--pool', 'p', '--listen', '127.0.0.1:1', '--allow-any'], {}, /neither unix:PATH nor tcp:ADDRESS:PORT/],
     [
       ['sds', '--pool', 'p', ...nobody, '--allow-any', '--metrics', '0.0.0.0:9'],
       {},

@@ -8,7 +8,12 @@ import { formatQuantity } from '../../../src/settings/quantities.ts';
 import { fixedLimits, quantitySettings } from '../../../src/settings/quantity-settings.ts';
 import { parseSetting, readQuantities } from '../../../src/settings/read-settings.ts';
 import { environmentNameOf, flagOf } from '../../../src/settings/setting-types.ts';
-import { settingLines, settingsTable, unknownEnvironment } from '../../../src/settings/settings-table.ts';
+import {
+  settingLines,
+  settingsTable,
+  unknownEnvironment,
+  type SettingLine,
+} from '../../../src/settings/settings-table.ts';
 
 const rows = Object.values(quantitySettings);
 
@@ -36,7 +41,8 @@ describe('the table of settings', () => {
 
   it('gives every line a name and a reason, and marks what can be set', () => {
     expect(settingLines.filter((line) => line.reason === '' || line.name === '')).toEqual([]);
-    expect(settingLines.every((line) => (line.mark === 'S') === line.flag.startsWith('--'))).toBe(true);
+    const isSettable = ({ flag, environment }: SettingLine): boolean => flag.startsWith('--') || environment !== '';
+    expect(settingLines.every((line) => (line.mark === 'S') === isSettable(line))).toBe(true);
     expect(settingLines.find((line) => line.name === 'leaf-ttl')).toMatchObject({
       mark: 'S',
       flag: '--leaf-ttl',

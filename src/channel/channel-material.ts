@@ -1,0 +1,80 @@
+// What the server shows and what it verifies its clients with: certificate, key and CAs, judged as one set before anything
+// of it is used. All faults are reported, not the first. Pure.
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { EpochMs } from '../clock.ts';
+import { LeafgateError, problemsOf } from '../errors.ts';
+import { SecretBytes } from '../secret-bytes.ts';
+import { systemReason } from '../system-error.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+import { examineCredential, examineRoots, type NamedText } from '../x509/examine-credential.ts';
+import { encodeCertificatesPem } from '../x509/pem.ts';
+import { channelErrors } from './channel-errors.ts';
+
+export type ChannelTexts = { readonly certificate: NamedText; readonly key: NamedText; readonly roots: NamedText };
+
+export type ChannelTerms = {
+  /** what clients ask for; undefined: the name is not checked */
+  readonly serverName: string | undefined;
+  readonly now: EpochMs;
+};
+
+export type ChannelMaterial = {
+  readonly certificate: Certificate;
+  /** leaf first, then its chain, as it was given */
+  readonly chainPem: Uint8Array;
+  readonly key: SecretBytes;
+  readonly roots: readonly Certificate[];
+};
+
+export function examineChannelMaterial(texts: ChannelTexts, { serverName, now }: ChannelTerms): ChannelMaterial {
+  const faults: LeafgateError[] = [];
+  const attempt = <Value>(read: () => Value): Value | undefined => {
+    try {
+      return read();
+    } catch (thrown) {
+      faults.push(...problemsOf(thrown));
+      return undefined;
+    }
+  };
+  const { source } = texts.certificate;
+  const certificate = attempt(() => examineCredential(texts, { purpose: 'serverAuth', now }));
+  if (certificate !== undefined && serverName !== undefined) attempt(() => checkName(certificate, serverName, source));
+  const roots = attempt(() => examineRoots(texts.roots, now));
+  throwAny(faults);
+  if (certificate === undefined || roots === undefined) throw LeafgateError.from('a fault was lost');
+  const material = { certificate, chainPem: texts.certificate.text, key: new SecretBytes(texts.key.text), roots };
+  checkUsable(material, source);
+  return material;
+}
+
+/** For the TLS server; what OpenSSL gets is what was judged. */
+export function contextOptions({ chainPem, key, roots }: ChannelMaterial): SecureContextOptions {
+  return { cert: Buffer.from(chainPem), key: Buffer.from(key.reveal()), ca: encodeCertificatesPem(roots) };
+}
+
+/** when the first of the CAs that are valid now ends; clients of that one can then connect no more */
+export function rootsEndAt({ roots }: ChannelMaterial, now: EpochMs): EpochMs | undefined {
+  const ends = roots.map(({ notAfter }) => notAfter).filter((end) => end >= now);
+  return ends.toSorted((one, other) => one - other)[0];
+}
+
+/** As Envoy compares: a wildcard stands for one whole label, and a common name for nothing (RFC 9525 6.3). */
+function checkName(certificate: Certificate, name: string, source: string): void {
+  if (certificate.native.checkHost(name, { subject: 'never', partialWildcards: false }) !== undefined) return;
+  const names = (certificate.subjectAltName?.names ?? []).flatMap((one) => (one.kind === 'dns' ? [one.text] : []));
+  throw channelErrors.error('channel-wrong-name', { source, names: names.join(', ') || 'no DNS name', name });
+}
+
+/** what OpenSSL does not take although it can be read, such as a CA that is signed with SHA-1 */
+function checkUsable(material: ChannelMaterial, source: string): void {
+  try {
+    createSecureContext(contextOptions(material));
+  } catch (thrown) {
+    throw channelErrors.error('channel-unusable', { source, reason: systemReason(thrown) }, thrown);
+  }
+}
+
+function throwAny(faults: readonly LeafgateError[]): void {
+  const [first, ...more] = faults;
+  if (first !== undefined) throw LeafgateError.all([first, ...more]);
+}

@@ -1,0 +1,59 @@
+// Would a peer that was verified at its handshake still be verified with the CAs of now? Asked of open connections alone: the
+// handshake itself is OpenSSL's to judge. Where this cannot tell, the answer is no, and the peer comes again. Pure.
+import type { EpochMs } from '../clock.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+
+export type PeerChain = {
+  readonly leaf: Certificate;
+  /** what it sent after its leaf, in any order */
+  readonly sent: readonly Certificate[];
+};
+
+/** chains have two or three certificates; the caps bound what a hostile one costs */
+const maxBetween = 8;
+const maxSent = 16;
+
+export function isVerifiedBy(roots: readonly Certificate[], { leaf, sent }: PeerChain, now: EpochMs): boolean {
+  const issuers = {
+    roots: roots.filter((root) => isSelfIssued(root) && mayIssue(root, now)),
+    between: sent.slice(0, maxSent).filter((one) => !isSelfIssued(one) && mayIssue(one, now)),
+  };
+  return isCurrent(leaf, now) && leadsToRoot(leaf, issuers, 0);
+}
+
+type Issuers = { readonly roots: readonly Certificate[]; readonly between: readonly Certificate[] };
+
+/** `below`: how many CAs stand between `certificate` and the leaf, itself included */
+function leadsToRoot(certificate: Certificate, { roots, between }: Issuers, below: number): boolean {
+  const issues = (issuer: Certificate): boolean =>
+    below <= (issuer.basicConstraints?.pathLength ?? maxBetween) && isIssuedBy(certificate, issuer);
+  if (roots.some(issues)) return true;
+  const issuer = between.find(issues);
+  if (issuer === undefined || below === maxBetween) return false;
+  return leadsToRoot(issuer, { roots, between: between.filter((one) => one !== issuer) }, below + 1);
+}
+
+function isIssuedBy(certificate: Certificate, issuer: Certificate): boolean {
+  if (Buffer.compare(certificate.issuerDer, issuer.subjectDer) !== 0) return false;
+  try {
+    return certificate.native.verify(issuer.native.publicKey);
+  } catch {
+    // a key of a kind that this OpenSSL does not know
+    return false;
+  }
+}
+
+/** name constraints are not followed here: a CA that has them is left to a handshake */
+function mayIssue(certificate: Certificate, now: EpochMs): boolean {
+  const { version, basicConstraints, keyUsage, nameConstraints } = certificate;
+  const isCa = basicConstraints?.isCa ?? version === 1;
+  return isCa && nameConstraints === undefined && keyUsage?.keyCertSign !== false && isCurrent(certificate, now);
+}
+
+function isCurrent({ notBefore, notAfter }: Certificate, now: EpochMs): boolean {
+  return notBefore <= now && now <= notAfter;
+}
+
+function isSelfIssued({ subjectDer, issuerDer }: Certificate): boolean {
+  return Buffer.compare(subjectDer, issuerDer) === 0;
+}

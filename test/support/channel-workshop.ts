@@ -1,0 +1,58 @@
+// What a test of the SDS port needs: a CA, the folder of the server with its three files, and clients with certificates of every
+// kind.
+import { existsSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import type { MadeCa } from './ca-workshop.ts';
+import { caPem, issueCredential, type CredentialRequest, type TestCredential } from './credential-workshop.ts';
+
+export const serverName = 'sds.channel.test';
+export const clientName = 'envoy.channel.test';
+
+export type ChannelFiles = { readonly 'tls.crt': string; readonly 'tls.key': string; readonly 'ca.crt': string };
+
+/** what the server is given; by default one CA issues for both sides */
+export function channelFilesOf(
+  ca: MadeCa,
+  request: CredentialRequest = {},
+  clientCas: readonly MadeCa[] = [ca],
+): ChannelFiles {
+  const { certificatePem, keyPem } = issueCredential(ca, { dnsNames: [serverName], purposes: ['server'], ...request });
+  return { 'tls.crt': certificatePem, 'tls.key': keyPem, 'ca.crt': clientCas.map(caPem).join('') };
+}
+
+export function writeChannelFiles(dir: string, files: Partial<ChannelFiles>): void {
+  mkdirSync(dir, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text, { mode: 0o600 });
+}
+
+/** As a kubelet does: the files stand in a folder of their own, and one rename shows all of them. `mark` is new each time. */
+export function swapChannelFiles(dir: string, files: ChannelFiles, mark: string): void {
+  const real = `..${mark}`;
+  const data = join(dir, '..data');
+  const before = existsSync(data) ? readlinkSync(data) : undefined;
+  writeChannelFiles(join(dir, real), files);
+  symlinkSync(real, join(dir, '..data_tmp'));
+  renameSync(join(dir, '..data_tmp'), data);
+  if (before === undefined) for (const name of Object.keys(files)) symlinkSync(join('..data', name), join(dir, name));
+  else rmSync(join(dir, before), { recursive: true });
+}
+
+export type ClientSide = { readonly ca: string; readonly credential?: TestCredential | undefined };
+
+export function clientOf(ca: MadeCa, request: CredentialRequest = {}): ClientSide {
+  return {
+    ca: caPem(ca),
+    credential: issueCredential(ca, { dnsNames: [clientName], purposes: ['client'], ...request }),
+  };
+}
+
+export function tlsOptionsOf(port: number, { ca, credential }: ClientSide): ConnectionOptions {
+  const shown = credential === undefined ? {} : { cert: credential.certificatePem, key: credential.keyPem };
+  return { host: '127.0.0.1', port, servername: serverName, ca, ALPNProtocols: ['h2'], ...shown };
+}
+
+/** Connects; the socket stays open until the server or the test closes it. */
+export function openClient(port: number, client: ClientSide, more: ConnectionOptions = {}): TLSSocket {
+  return connect({ ...tlsOptionsOf(port, client), ...more }).on('error', () => undefined);
+}

@@ -1,0 +1,299 @@
+// The port with mutual TLS, real sockets on loopback: who is let in, who is not and why, and what becomes of open connections
+// when certificates, CAs and names change under them.
+import { once } from 'node:events';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { examineChannelMaterial, type ChannelMaterial } from '../../../src/channel/channel-material.ts';
+import type { AllowedClients } from '../../../src/channel/judge-peer.ts';
+import { TlsChannel, type TlsChannelParts } from '../../../src/channel/tls-channel.ts';
+import { epoch, hours, millis, minutes, plus, systemClock } from '../../../src/clock.ts';
+import { parseListenAddress } from '../../../src/settings/parse-listen.ts';
+import type { MadeCa } from '../../support/ca-workshop.ts';
+import {
+  channelFilesOf,
+  clientName,
+  clientOf,
+  openClient,
+  serverName,
+  tlsOptionsOf,
+  type ChannelFiles,
+  type ClientSide,
+} from '../../support/channel-workshop.ts';
+import { hoursAgo, issueCredential, makeCurrentCa } from '../../support/credential-workshop.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { waitFor, withDeadline } from '../../support/wait-for.ts';
+
+let ca: MadeCa;
+let otherCa: MadeCa;
+beforeAll(() => {
+  ca = makeCurrentCa('channel');
+  otherCa = makeCurrentCa('other');
+});
+
+const channels: TlsChannel[] = [];
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const channel of channels.splice(0)) channel.close();
+});
+
+const listed: AllowedClients = { kind: 'listed', names: new Set([clientName, 'spiffe://test/envoy', 'last-resort']) };
+
+function materialOf(files: ChannelFiles): ChannelMaterial {
+  const named = (name: keyof ChannelFiles) => ({ text: Buffer.from(files[name]), source: name });
+  const texts = { certificate: named('tls.crt'), key: named('tls.key'), roots: named('ca.crt') };
+  return examineChannelMaterial(texts, { serverName: undefined, now: systemClock.now() });
+}
+
+type World = {
+  readonly channel: TlsChannel;
+  readonly port: number;
+  readonly told: string[];
+  readonly served: Socket[];
+};
+
+async function start(parts: Partial<TlsChannelParts> = {}): Promise<World> {
+  const told: string[] = [];
+  const served: Socket[] = [];
+  const channel = new TlsChannel({
+    material: materialOf(channelFilesOf(ca)),
+    clients: listed,
+    clock: systemClock,
+    events: {
+      admitted: ({ by, name }) => told.push(`admitted ${by} ${name}`),
+      refused: ({ reason }) => told.push(reason),
+      ended: ({ reason, name }) => told.push(`ended ${reason} ${name}`),
+    },
+    serve: (socket) => served.push(socket),
+    ...parts,
+  });
+  channels.push(channel);
+  await channel.listen(parseListenAddress('127.0.0.1:0'));
+  return { channel, port: channel.port, told, served };
+}
+
+function open(port: number, client: ClientSide, more: Parameters<typeof openClient>[2] = {}): TLSSocket {
+  const socket = openClient(port, client, more);
+  sockets.push(socket);
+  return socket;
+}
+
+async function closed(socket: Socket): Promise<void> {
+  if (socket.closed) return;
+  await withDeadline('the close', new Promise((resolve) => socket.resume().once('close', resolve)));
+}
+
+describe('a client is let in', () => {
+  test.each<[string, Parameters<typeof clientOf>[1], string]>([
+    ['by a DNS name', {}, `dns ${clientName}`],
+    ['by a URI', { dnsNames: [], uris: ['spiffe://test/envoy'] }, 'uri spiffe://test/envoy'],
+    ['by its common name, the last resort', { dnsNames: [], commonName: 'last-resort' }, 'common-name last-resort'],
+  ])('%s', async (_, request, how) => {
+    const { port, told, served } = await start();
+    const client = open(port, clientOf(ca, request));
+    await waitFor('the socket', () => served.length === 1);
+    expect(told).toEqual([`admitted ${how}`]);
+    expect([client.getProtocol(), client.alpnProtocol]).toEqual(['TLSv1.3', 'h2']);
+  });
+
+  test('by any name where any client may, as long as ca.crt verifies it', async () => {
+    const { port, told, served } = await start({ clients: { kind: 'any' } });
+    open(port, clientOf(ca, { dnsNames: ['whoever.test'] }));
+    await waitFor('the socket', () => served.length === 1);
+    await closed(open(port, { ...clientOf(ca), credential: clientOf(otherCa).credential }));
+    expect(told).toEqual(['admitted any whoever.test', 'wrong-ca']);
+  });
+});
+
+describe('a client is not let in, and nothing is spoken with it', () => {
+  const expired = { notBefore: hoursAgo(5), notAfter: hoursAgo(1) };
+  test.each<[string, () => ClientSide, string, Parameters<typeof openClient>[2]?]>([
+    ['without a certificate', () => ({ ...clientOf(ca), credential: undefined }), 'no-certificate'],
+    ['with one of another CA', () => ({ ...clientOf(ca), credential: clientOf(otherCa).credential }), 'wrong-ca'],
+    [
+      'with one that it signed itself',
+      () => ({ ...clientOf(ca), credential: issueCredential(undefined, { dnsNames: [clientName] }) }),
+      'wrong-ca',
+    ],
+    ['with one that has expired', () => clientOf(ca, expired), 'expired'],
+    [
+      'with one that is not valid yet',
+      () => clientOf(ca, { notBefore: hoursAgo(-1), notAfter: hoursAgo(-2) }),
+      'not-yet-valid',
+    ],
+    ['with one for servers alone', () => clientOf(ca, { purposes: ['server'] }), 'not-for-clients'],
+    ['with a name that is not listed', () => clientOf(ca, { dnsNames: ['other.test'] }), 'not-listed'],
+    [
+      'with a listed common name beside another DNS name',
+      () => clientOf(ca, { dnsNames: ['other.test'], commonName: 'last-resort' }),
+      'not-listed',
+    ],
+    ['with a NUL byte behind the listed name', () => clientOf(ca, { dnsNames: [`${clientName}\0`] }), 'not-listed'],
+    [
+      'with thousands of other names',
+      () => clientOf(ca, { dnsNames: Array.from({ length: 2000 }, (_, n) => `n${n}.test`) }),
+      'not-listed',
+    ],
+    ['with TLS 1.2', () => clientOf(ca), 'tls-too-old', { maxVersion: 'TLSv1.2' }],
+    ['with HTTP/1.1 by ALPN', () => clientOf(ca), 'not-http2', { ALPNProtocols: ['http/1.1'] }],
+    ['without ALPN', () => clientOf(ca), 'not-http2', { ALPNProtocols: [] }],
+  ])('%s', async (_, side, reason, more) => {
+    const { port, told, served } = await start();
+    await closed(open(port, side(), more));
+    await waitFor('the reason', () => told.length > 0);
+    expect(told).toEqual([reason]);
+    expect(served).toEqual([]);
+  });
+
+  test.each([
+    ['HTTP in clear', 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'],
+    ['HTTP/2 in clear', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['zeros', '\0'.repeat(64)],
+  ])('that speaks %s', async (_, bytes) => {
+    const { port, told, served } = await start();
+    const socket = connectTcp(port, '127.0.0.1').on('error', () => undefined);
+    sockets.push(socket);
+    socket.write(bytes);
+    await closed(socket);
+    await waitFor('the reason', () => told.length > 0);
+    expect([told, served]).toEqual([['not-tls'], []]);
+  });
+
+  test('that comes back with a session in place of its certificate', async () => {
+    const { channel, port, told, served } = await start();
+    const sessions: Buffer[] = [];
+    const first = open(port, clientOf(ca)).on('session', (session: Buffer) => sessions.push(session));
+    await waitFor('a session', () => sessions.length > 0);
+    first.destroy();
+    channel.useMaterial(materialOf(channelFilesOf(ca, {}, [otherCa])));
+    const [session] = sessions;
+    const again = connectTls({
+      ...tlsOptionsOf(port, { ...clientOf(ca), credential: undefined }),
+      ...(session && { session }),
+    });
+    let isReused: boolean | undefined;
+    sockets.push(again.on('error', () => undefined).once('secureConnect', () => (isReused = again.isSessionReused())));
+    await closed(again);
+    expect(isReused).toBe(false);
+    expect(told.at(-1)).toBe('no-certificate');
+    expect(served).toHaveLength(1);
+  });
+});
+
+describe('an open connection', () => {
+  async function withPeer(request?: Parameters<typeof clientOf>[1], parts?: Partial<TlsChannelParts>) {
+    const world = await start(parts);
+    const peer = open(world.port, clientOf(ca, request));
+    await waitFor('the socket', () => world.served.length === 1);
+    return { ...world, peer };
+  }
+
+  test('stays while leaf, key and CAs change around it, and new ones see the new leaf', async () => {
+    const { channel, port, peer, told, served } = await withPeer();
+    for (const cas of [[ca, otherCa], [otherCa, ca], [ca]]) {
+      channel.useMaterial(materialOf(channelFilesOf(ca, { dnsNames: [serverName, `v${cas.length}.test`] }, cas)));
+    }
+    open(port, clientOf(ca));
+    await waitFor('the second', () => served.length === 2);
+    const shown = (sockets[1] as TLSSocket).getPeerX509Certificate()?.subjectAltName;
+    expect(shown).toBe(`DNS:${serverName}, DNS:v1.test`);
+    expect(peer.closed).toBe(false);
+    expect(told).toEqual([`admitted dns ${clientName}`, `admitted dns ${clientName}`]);
+  });
+
+  test('ends at once when its CA is taken away', async () => {
+    const { channel, port, peer, told } = await withPeer();
+    channel.useMaterial(materialOf(channelFilesOf(ca, {}, [otherCa])));
+    await closed(peer);
+    await closed(open(port, clientOf(ca)));
+    expect(told.slice(1)).toEqual([`ended wrong-ca ${clientName}`, 'wrong-ca']);
+  });
+
+  test('ends at once when its name is taken from the list, and others stay', async () => {
+    const { channel, port, peer, told, served } = await withPeer();
+    const other = open(port, clientOf(ca, { dnsNames: [], uris: ['spiffe://test/envoy'] }));
+    await waitFor('the second', () => served.length === 2);
+    channel.useClients({ kind: 'listed', names: new Set(['spiffe://test/envoy']) });
+    await closed(peer);
+    expect(told.at(-1)).toBe(`ended not-listed ${clientName}`);
+    expect(other.closed).toBe(false);
+  });
+
+  test('ends within a minute of the end of its certificate', async () => {
+    const clock = createFakeClock(Date.now());
+    const { peer, told } = await withPeer({ notAfter: plus(epoch(Date.now()), hours(1)) }, { clock });
+    clock.advance(minutes(59));
+    expect(peer.closed).toBe(false);
+    clock.advance(minutes(2));
+    await closed(peer);
+    expect(told.at(-1)).toBe(`ended expired ${clientName}`);
+  });
+
+  test('a handshake that began with CAs of before is judged by those of now', async () => {
+    const { channel, port, told, served } = await start();
+    const raw = connectTcp(port, '127.0.0.1');
+    sockets.push(raw);
+    await once(raw, 'connect');
+    // the server has taken it with the first CAs by the time that another one has gone through a whole handshake
+    open(port, clientOf(ca));
+    await waitFor('the other', () => served.length === 1);
+    channel.useMaterial(materialOf(channelFilesOf(ca, {}, [otherCa])));
+    const late = connectTls({ ...tlsOptionsOf(port, clientOf(ca)), socket: raw });
+    await closed(late.on('error', () => undefined));
+    await waitFor('the reason', () => told.includes('wrong-ca'));
+    expect(served).toHaveLength(1);
+  });
+});
+
+describe('limits', () => {
+  test('a client that is slow in its handshake is closed when its time is over', async () => {
+    const { port, told } = await start({ handshakeMs: millis(100) });
+    const socket = connectTcp(port, '127.0.0.1').on('error', () => undefined);
+    sockets.push(socket);
+    await closed(socket);
+    expect(told).toEqual(['handshake-timeout']);
+  });
+
+  test('who leaves during the handshake is told apart from who fails', async () => {
+    const { port, told } = await start();
+    const socket = connectTcp(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.destroy();
+    await waitFor('the reason', () => told.length > 0);
+    expect(told).toEqual(['left']);
+  });
+
+  test('16 of one address may be in a handshake, the next is closed unread, and all may come when those are gone', async () => {
+    const { port, told, served } = await start();
+    const slow = Array.from({ length: 16 }, () => connectTcp(port, '127.0.0.1').on('error', () => undefined));
+    sockets.push(...slow);
+    await Promise.all(slow.map((socket) => once(socket, 'connect')));
+    const turnedAway = connectTcp(port, '127.0.0.1').on('error', () => undefined);
+    await closed(turnedAway);
+    expect(told).toEqual(['too-many-handshakes']);
+    for (const socket of slow) socket.destroy();
+    await waitFor('their ends', () => told.filter((reason) => reason === 'left').length === 16);
+    open(port, clientOf(ca));
+    await waitFor('the socket', () => served.length === 1);
+  });
+
+  test('one name may hold 64 connections, and another name is not held up by them', async () => {
+    const { port, told, served } = await start();
+    const client = clientOf(ca);
+    for (let count = 1; count <= 64; count += 1) {
+      open(port, client);
+      await waitFor('the socket', () => served.length === count);
+    }
+    await closed(open(port, client));
+    expect(told.at(-1)).toBe('too-many-connections');
+    open(port, clientOf(ca, { dnsNames: [], uris: ['spiffe://test/envoy'] }));
+    await waitFor('the other', () => served.length === 65);
+    served[0]?.destroy();
+    await waitFor('a place', async () => {
+      open(port, client);
+      await waitFor('an answer', () => told.length > 66);
+      return served.length >= 66;
+    });
+  });
+});
