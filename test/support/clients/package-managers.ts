@@ -23,6 +23,22 @@ path = "lib.rs"
 tiny = { version = "1.0.0", registry = "origin" }
 `;
 
+/** everything in the client's home, and none of the hooks that the machine has for its own apt */
+const aptConfiguration = (home: string): string => `
+Dir::State "${home}/state";
+Dir::State::status "${home}/status";
+Dir::Cache "${home}/cache";
+Dir::Etc::SourceList "${home}/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+APT::Sandbox::User "root";
+APT::Update::Error-Mode "any";
+Acquire::Retries "0";
+Acquire::Languages "none";
+`;
+
 export const packageManagers: readonly Client[] = [
   {
     name: 'git (libcurl with GnuTLS)',
@@ -107,5 +123,24 @@ export const packageManagers: readonly Client[] = [
     words: ({ home, tool }) => thenShow(join(home, 'vendor', 'tiny', 'lib.rs'), tool('cargo'), 'vendor', '--quiet'),
     distrust: /SSL peer certificate|unable to get local issuer|SSL certificate/i,
     reach: { kind: 'variables', proxy: ['HTTPS_PROXY'], trust: ['CARGO_HTTP_CAINFO'] },
+  },
+  {
+    name: 'apt-get',
+    tools: ['apt-get', 'dpkg-deb'],
+    version: (tool) => [tool('apt-get'), '--version'],
+    prepare: ({ home, base }) => {
+      for (const folder of ['state/lists/partial', 'cache/archives/partial']) {
+        mkdirSync(join(home, folder), { recursive: true });
+      }
+      writeFileSync(join(home, 'status'), '');
+      writeFileSync(join(home, 'own.conf'), aptConfiguration(home));
+      writeFileSync(join(home, 'sources.list'), `deb [trusted=yes] ${base}/${shelf.aptRepository} ./\n`);
+    },
+    words: ({ home, tool }) => {
+      const commands = '"$1" -c "$2" update >&2 && "$1" -c "$2" download tiny >&2 && "$3" --field tiny_1.0_all.deb';
+      return ['sh', '-c', commands, 'sh', tool('apt-get'), join(home, 'own.conf'), tool('dpkg-deb')];
+    },
+    distrust: /certificate verification failed|certificate issuer is unknown/i,
+    reach: { kind: 'variables', proxy: ['https_proxy'], trust: ['APT_CONFIG'] },
   },
 ];

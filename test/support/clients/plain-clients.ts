@@ -47,6 +47,11 @@ const printFetched = (url: string): string => `console.log(await (await fetch(${
 
 const rubyCode = "require 'net/http'; puts Net::HTTP.get(URI(ARGV[0]))";
 const phpStreamCode = '$text = file_get_contents($argv[1]); echo $text; exit($text === false ? 1 : 0);';
+const phpCurlCode = `$handle = curl_init($argv[1]);
+curl_setopt($handle, CURLOPT_RETURNTRANSFER, true);
+$text = curl_exec($handle);
+echo $text === false ? curl_error($handle) : $text;
+exit($text === false ? 1 : 0);`;
 const pycurlCode = 'import pycurl, sys; c = pycurl.Curl(); c.setopt(c.URL, sys.argv[1]); c.perform()';
 
 export const plainClients: readonly Client[] = [
@@ -108,6 +113,14 @@ export const plainClients: readonly Client[] = [
     distrust: /certificate verify failed/,
     // Net::HTTP looks for the proxy of http://, whatever it is asked for
     reach: { kind: 'variables', proxy: ['http_proxy'], trust: ['SSL_CERT_FILE'] },
+  },
+  {
+    name: 'PHP curl',
+    tools: ['php'],
+    version: (tool) => [tool('php'), '--version'],
+    words: (run) => [run.tool('php'), '-r', phpCurlCode, mark(run)],
+    distrust: /unable to get local issuer/,
+    reach: { kind: 'variables', proxy: ['HTTPS_PROXY'], trust: ['PHP_INI_SCAN_DIR'] },
   },
   {
     name: 'PHP streams',

@@ -18,6 +18,7 @@ export const shelfPaths = {
   npmRegistry: 'npm',
   goProxy: 'go',
   cargoIndex: 'cargo',
+  aptRepository: 'apt',
 } as const;
 
 /** stands in JSON for the address under which the origin was asked */
@@ -25,7 +26,7 @@ const base = '{{base}}';
 
 type Shelf = { readonly root: string; readonly work: string; readonly tool: (name: ToolName) => string };
 
-export const shelfTools = ['git', 'python', 'tar'] as const;
+export const shelfTools = ['dpkg-deb', 'git', 'python', 'tar'] as const;
 
 export async function stockShelf(shelf: Shelf): Promise<void> {
   await stockGit(shelf);
@@ -33,6 +34,7 @@ export async function stockShelf(shelf: Shelf): Promise<void> {
   await stockNpm(shelf);
   await stockGo(shelf);
   await stockCargo(shelf);
+  await stockApt(shelf);
 }
 
 /** `/RUN/CLIENT/mark` is the mark, `/RUN/CLIENT/…` is from the shelf */
@@ -123,6 +125,22 @@ async function stockCargo({ root, work, tool }: Shelf): Promise<void> {
   write(root, `${at}/config.json`, JSON.stringify({ dl: `${base}/${at}/crates` }));
   const entry = { name: 'tiny', vers: '1.0.0', deps: [], features: {}, yanked: false };
   write(root, `${at}/ti/ny/tiny`, `${JSON.stringify({ ...entry, cksum: digest('sha256', archive, 'hex') })}\n`);
+}
+
+/** a flat repository: https://wiki.debian.org/DebianRepository/Format */
+async function stockApt({ root, work, tool }: Shelf): Promise<void> {
+  const control = `Package: tiny\nVersion: 1.0\nArchitecture: all\nMaintainer: Test\nDescription: ${originMark}\n`;
+  write(work, 'apt/DEBIAN/control', control);
+  const archive = join(root, shelfPaths.aptRepository, 'tiny_1.0_all.deb');
+  write(root, `${shelfPaths.aptRepository}/tiny_1.0_all.deb`, '');
+  await pack(work, [tool('dpkg-deb'), '--root-owner-group', '--build', 'apt', archive]);
+  const size = statSync(archive).size;
+  const about = `Filename: ./tiny_1.0_all.deb\nSize: ${size}\nSHA256: ${digest('sha256', archive, 'hex')}\n`;
+  write(root, `${shelfPaths.aptRepository}/Packages`, control + about);
+  const packages = join(root, shelfPaths.aptRepository, 'Packages');
+  const sum = ` ${digest('sha256', packages, 'hex')} ${statSync(packages).size} Packages`;
+  const release = `Date: ${new Date().toUTCString()}\nArchitectures: all\nSHA256:\n${sum}\n`;
+  write(root, `${shelfPaths.aptRepository}/Release`, release);
 }
 
 function write(folder: string, name: string, text: string): void {

@@ -16,7 +16,7 @@ export function chosenVariables(all: ChildEnvironment, names: readonly string[])
 
 function half(all: ChildEnvironment, isIn: (text: string) => boolean): ChildEnvironment {
   const parts = Object.entries(all).map(([name, value]) =>
-    value.startsWith('-D')
+    name === 'JAVA_TOOL_OPTIONS'
       ? ([name, value.split(' ').filter(isIn).join(' ')] as const)
       : ([name, isIn(name) ? value : ''] as const),
   );
