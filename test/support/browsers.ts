@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBrowserSocket } from './browser-socket.ts';
 import { runCommand, startProcess, type StartedProcess } from './run-command.ts';
-import { scrubbedEnvironment } from './scrubbed-environment.ts';
+import { scrubbedEnvironment, type ChildEnvironment } from './scrubbed-environment.ts';
 
 export type Browser = {
   /** undefined when the page is loaded, else what the browser says instead */
@@ -20,19 +20,26 @@ export type BrowserOptions = {
   readonly certutil: string;
   /** a folder for the profile, empty */
   readonly home: string;
-  readonly proxyPort: number;
+  /** undefined: whatever proxy its environment names */
+  readonly proxyPort: number | undefined;
   /** PEM; undefined: the browser's own roots alone */
   readonly caFile: string | undefined;
   /** of a proxy that speaks TLS (Chromium alone); the clear one of `proxyPort` when absent */
   readonly proxyUrl?: string;
   /** PEM, what that proxy's certificate is signed by */
   readonly proxyCaFile?: string | undefined;
+  /** beside PATH and HOME */
+  readonly env?: ChildEnvironment;
 };
+
+/** of a Chromium that may have no proxy: names lead nowhere, so that nothing leaves the machine */
+const noLookups = ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.*'];
 
 const startDeadlineMs = 60_000;
 
 export async function startChromium(options: BrowserOptions): Promise<Browser> {
-  const { path, home, proxyPort, proxyUrl = `http://127.0.0.1:${proxyPort}` } = options;
+  const { path, home, proxyPort } = options;
+  const proxyUrl = options.proxyUrl ?? (proxyPort === undefined ? undefined : `http://127.0.0.1:${proxyPort}`);
   await trust(options, join(home, '.pki', 'nssdb'));
   const child = startProcess(
     path,
@@ -41,9 +48,10 @@ export async function startChromium(options: BrowserOptions): Promise<Browser> {
       ...['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions'],
       ...[`--user-data-dir=${join(home, 'profile')}`, '--remote-debugging-port=0', '--password-store=basic'],
-      ...[`--proxy-server=${proxyUrl}`, '--proxy-bypass-list=<-loopback>', 'about:blank'],
+      ...(proxyUrl === undefined ? noLookups : [`--proxy-server=${proxyUrl}`, '--proxy-bypass-list=<-loopback>']),
+      'about:blank',
     ],
-    { env: scrubbedEnvironment(home) },
+    { env: scrubbedEnvironment(home, options.env) },
   );
   const [, url = ''] = await child.waitForOutput(/DevTools listening on (ws:\S+)/, startDeadlineMs);
   const socket = await openBrowserSocket(url);
@@ -83,7 +91,7 @@ export async function startFirefox(options: BrowserOptions): Promise<Browser> {
   const child = startProcess(
     path,
     ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0', 'about:blank'],
-    { env: scrubbedEnvironment(home, { MOZ_DISABLE_CONTENT_SANDBOX: '1', MOZ_HEADLESS: '1' }) },
+    { env: scrubbedEnvironment(home, { MOZ_DISABLE_CONTENT_SANDBOX: '1', MOZ_HEADLESS: '1', ...options.env }) },
   );
   const [, url = ''] = await child.waitForOutput(/WebDriver BiDi listening on (ws:\S+)/, startDeadlineMs);
   const socket = await openBrowserSocket(`${url}/session`);
@@ -132,14 +140,9 @@ async function trust({ certutil, home, caFile, proxyCaFile }: BrowserOptions, st
 }
 
 /** through the proxy whatever the host, and nothing asked of Mozilla */
-function firefoxPreferences(proxyPort: number): string {
+function firefoxPreferences(proxyPort: number | undefined): string {
   const preferences = {
-    'network.proxy.type': 1,
-    'network.proxy.http': '127.0.0.1',
-    'network.proxy.http_port': proxyPort,
-    'network.proxy.ssl': '127.0.0.1',
-    'network.proxy.ssl_port': proxyPort,
-    'network.proxy.allow_hijacking_localhost': true,
+    ...(proxyPort === undefined ? proxyOfEnvironment : fixedProxy(proxyPort)),
     'network.captive-portal-service.enabled': false,
     'network.connectivity-service.enabled': false,
     'app.update.enabled': false,
@@ -156,4 +159,18 @@ function firefoxPreferences(proxyPort: number): string {
   return Object.entries(preferences)
     .map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
     .join('');
+}
+
+/** "use system proxy settings", which without a desktop are the variables; and names that are not asked for anywhere */
+const proxyOfEnvironment = { 'network.proxy.type': 5, 'network.dns.disabled': true };
+
+function fixedProxy(port: number): { readonly [name: string]: unknown } {
+  return {
+    'network.proxy.type': 1,
+    'network.proxy.http': '127.0.0.1',
+    'network.proxy.http_port': port,
+    'network.proxy.ssl': '127.0.0.1',
+    'network.proxy.ssl_port': port,
+    'network.proxy.allow_hijacking_localhost': true,
+  };
 }

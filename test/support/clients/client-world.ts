@@ -3,13 +3,15 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import type { AccessRecord } from '../../../src/observe/access-record.ts';
 import { curlThrough, runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { startNxdomainServer } from '../nxdomain-server.ts';
 import { runCommand, type CommandResult } from '../run-command.ts';
 import { scrubbedEnvironment, type ChildEnvironment } from '../scrubbed-environment.ts';
 import { createTempFolder } from '../temp-folder.ts';
 import { createTestAuthority, issueServerCertificate } from '../test-certificates.ts';
 import { startTlsOrigin, type TlsOrigin } from '../tls-origin.ts';
 import type { ToolName } from '../tools.ts';
-import type { Client } from './client.ts';
+import type { BrowserClient } from './browser-clients.ts';
+import type { Client, ClientRun } from './client.ts';
 import { answerFromShelf, stockShelf } from './shelf.ts';
 
 export type ClientWorld = {
@@ -20,9 +22,11 @@ export type ClientWorld = {
   throughName(client: Client, variables: ChildEnvironment): Promise<ClientResult>;
   /** by the origin's address, which a client reaches without a proxy too */
   byAddress(client: Client, variables: ChildEnvironment): Promise<ClientResult>;
-  version(client: Client): Promise<string>;
+  /** a page on the origin, by its name or its address; `trusts`: the CA is in the browser's own store */
+  byBrowser(client: BrowserClient, how: BrowserRun): Promise<PageResult>;
+  version(client: Pick<Client, 'version'>): Promise<string>;
   /** waits for a record of a run that fits */
-  recordOf(run: ClientResult, fits?: (record: AccessRecord) => boolean): Promise<AccessRecord>;
+  recordOf(run: Pick<ClientResult, 'prefix'>, fits?: (record: AccessRecord) => boolean): Promise<AccessRecord>;
   /** every record so far of what was asked by address; none is still to come */
   recordsByAddress(): Promise<readonly AccessRecord[]>;
   close(): Promise<void>;
@@ -31,6 +35,18 @@ export type ClientWorld = {
 export type ClientResult = CommandResult & {
   /** its requests' paths begin with this */
   readonly prefix: string;
+};
+
+type BrowserRun = {
+  readonly by: 'name' | 'address';
+  readonly variables: ChildEnvironment;
+  readonly trusts: boolean;
+};
+
+type PageResult = Pick<ClientResult, 'prefix'> & {
+  /** what the browser says instead of the page */
+  readonly error: string | undefined;
+  readonly text: string;
 };
 
 const originName = 'origin.clients.test';
@@ -52,25 +68,31 @@ export async function startClientWorld(tool: (name: ToolName) => string): Promis
     certificate: issueServerCertificate(authority, { names: [originName] }),
     answer: (request, response) => answerFromShelf(root, request, response),
   });
+  // nothing that anybody asks the gateway for is looked up elsewhere: browsers have errands of their own
+  const dns = await startNxdomainServer();
   const envoy = tool('envoy-1.40.0');
   const gateway = await startGatewayUnderTest({
     ...{ envoy, temp },
     args: [
       ...['--origin-ca', temp.file('origin-ca.pem'), '--allow-destination', '127.0.0.0/8'],
+      ...['--dns', `127.0.0.1:${dns.port}`],
       ...['--resolve', `${originName}:${origin.port}:${originAddress}`],
     ],
   });
   let runs = 0;
-  const start = async (host: string, client: Client, variables: ChildEnvironment): Promise<ClientResult> => {
+  const newRun = (host: string, name: string): ClientRun & { readonly prefix: string } => {
     runs += 1;
-    const prefix = `/${runs}/${client.name.replaceAll(/[^A-Za-z0-9]+/g, '-')}/`;
-    const home = mkdtempSync(temp.file('home-'));
-    const run = { home, base: `https://${host}:${origin.port}${prefix.slice(0, -1)}`, tool };
+    const prefix = `/${runs}/${name.replaceAll(/[^A-Za-z0-9]+/g, '-')}/`;
+    const base = `https://${host}:${origin.port}${prefix.slice(0, -1)}`;
+    return { home: mkdtempSync(temp.file('home-')), base, prefix, tool };
+  };
+  const start = async (host: string, client: Client, variables: ChildEnvironment): Promise<ClientResult> => {
+    const run = newRun(host, client.name);
     await client.prepare?.(run);
     const [command = '', ...args] = client.words(run);
-    const env = scrubbedEnvironment(home, { ...client.settings?.(run), ...variables });
-    const result = await runCommand(command, args, { env, cwd: home, deadlineMs: clientDeadlineMs });
-    return { ...result, prefix };
+    const env = scrubbedEnvironment(run.home, { ...client.settings?.(run), ...variables });
+    const result = await runCommand(command, args, { env, cwd: run.home, deadlineMs: clientDeadlineMs });
+    return { ...result, prefix: run.prefix };
   };
 
   return {
@@ -78,6 +100,19 @@ export async function startClientWorld(tool: (name: ToolName) => string): Promis
     variables: await variablesOfRun(gateway, { envoy, temp }),
     throughName: (client, variables) => start(originName, client, variables),
     byAddress: (client, variables) => start(originAddress, client, variables),
+    byBrowser: async (client, { by, variables: env, trusts }) => {
+      const { home, base, prefix } = newRun(by === 'name' ? originName : originAddress, client.name);
+      const caFile = trusts ? gateway.caFile : undefined;
+      const place = { path: tool(client.tool), certutil: tool('certutil'), home, env };
+      const browser = await client.start({ ...place, proxyPort: undefined, caFile });
+      try {
+        const error = await browser.goTo(`${base}/mark`);
+        const text = error === undefined ? await browser.evaluate('document.body.textContent') : '';
+        return { prefix, error, text: String(text) };
+      } finally {
+        await browser.close();
+      }
+    },
     version: async (client) => {
       const [command = '', ...args] = client.version(tool);
       const { stdout, stderr } = await runCommand(command, args, { env: scrubbedEnvironment(temp.path) });
@@ -86,16 +121,16 @@ export async function startClientWorld(tool: (name: ToolName) => string): Promis
     recordOf: (run, fits = () => true) =>
       gateway.recordOf(run.prefix, (record) => (record.path ?? '').startsWith(run.prefix) && fits(record)),
     recordsByAddress: async () => {
-      runs += 1;
-      const last = `/${runs}/last/mark`;
-      await curlThrough({ curl: tool('curl'), temp, gateway }, `https://${originName}:${origin.port}${last}`);
+      const { base, prefix } = newRun(originName, 'last');
+      await curlThrough({ curl: tool('curl'), temp, gateway }, `${base}/mark`);
       // records come in the order of what they tell
-      await gateway.recordOf('the last request', ({ path }) => path === last);
+      await gateway.recordOf('the last request', ({ path }) => path === `${prefix}mark`);
       return gateway.records().filter(({ host }) => host === originAddress);
     },
     close: async () => {
       await gateway.stop();
       await origin.close();
+      await dns.close();
       temp.remove();
     },
   };

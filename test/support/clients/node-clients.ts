@@ -24,7 +24,8 @@ const byNode: Reach = { kind: 'variables', proxy: ['HTTPS_PROXY', 'NODE_USE_ENV_
 const byUndici: Reach = { kind: 'variables', proxy: ['HTTPS_PROXY'], trust };
 const unreached: Reach = {
   ...{ kind: 'unreached', lacks: 'proxy' },
-  remedy: 'go to Node 24, or give it undici’s EnvHttpProxyAgent, with `--import` where the code is not yours',
+  remedy:
+    'Node 24, or EnvHttpProxyAgent of undici as global dispatcher, in a module that NODE_OPTIONS=--import loads first',
 };
 
 export const nodeClients: readonly Client[] = nodes.flatMap(({ major, tool, undici, readsProxy }) => {

@@ -16,7 +16,7 @@ const pythonLibraries: readonly PythonLibrary[] = [
     code: 'import httpx, sys; print(httpx.get(sys.argv[1], timeout=30).text)',
   },
   {
-    ...{ name: 'Python urllib', module: 'platform', trust: 'SSL_CERT_FILE' },
+    ...{ name: 'Python urllib', module: 'urllib', trust: 'SSL_CERT_FILE' },
     code: 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=30).read().decode())',
   },
   {
@@ -32,7 +32,7 @@ asyncio.run(fetch())`,
 ];
 
 const pythonClients = pythonLibraries.map(({ name, module, code, trust }): Client => {
-  const printVersion = `import ${module} as m; print(getattr(m, '__version__', None) or m.python_version())`;
+  const printVersion = `import platform, ${module} as m; print(getattr(m, '__version__', platform.python_version()))`;
   return {
     name,
     tools: ['python'],
@@ -66,10 +66,14 @@ export const plainClients: readonly Client[] = [
   {
     name: 'libcurl (GnuTLS), by pycurl',
     tools: ['pycurl'],
-    version: (tool) => [tool('pycurl'), '-c', 'import pycurl; print(pycurl.version)'],
+    version: (tool) => [tool('pycurl'), '-c', 'import pycurl; print(pycurl.version_info()[1])'],
     words: (run) => [run.tool('pycurl'), '-c', pycurlCode, mark(run)],
     distrust: /certificate verification failed|not trusted/i,
-    reach: { kind: 'unreached', lacks: 'trust', remedy: 'set CAINFO in its code, or add the CA to the system’s store' },
+    reach: {
+      kind: 'unreached',
+      lacks: 'trust',
+      remedy: 'set CAINFO in its code, or add the CA to the roots of the system',
+    },
   },
   {
     name: 'wget (GnuTLS)',
