@@ -7,10 +7,10 @@ import { trustFilePaths } from '../projection/trust-files.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { CommandContext } from './command-context.ts';
+import { prepareActor } from './prepare-actor.ts';
 import { findRunningGateway } from './running-gateway-file.ts';
 import { settingSource } from './setting-options.ts';
 import { chosenState } from './state-folder.ts';
-import { stayingVariables } from './staying-variables.ts';
 import { readWithout } from './without-runtimes.ts';
 
 export type EnvValues = {
@@ -22,25 +22,29 @@ export type EnvValues = {
 
 export type EnvCall = { readonly values: EnvValues; readonly command: Command; readonly context: CommandContext };
 
-export function printEnvironment({ values, command, context }: EnvCall): void {
+export async function printEnvironment({ values, command, context }: EnvCall): Promise<void> {
   const source = settingSource(command, context.io);
   const { dir } = values;
   const { variables, warnings } =
-    dir === undefined ? environmentHere(values, source, context) : environmentThere(dir, values, source);
+    dir === undefined ? await environmentHere(values, source, context) : environmentThere(dir, values, source);
   const text = environmentText(variables, values.format);
   for (const warning of warnings) context.say(`leafgate: ${warning}`);
   context.io.stdout(text);
 }
 
 /** beside what this shell has already */
-function environmentHere(values: EnvValues, source: SettingSource, { io }: CommandContext): ActorEnvironment {
+async function environmentHere(
+  values: EnvValues,
+  source: SettingSource,
+  { io }: CommandContext,
+): Promise<ActorEnvironment> {
   const without = readWithout(source);
   const state = chosenState(source, io.env);
   const running = findRunningGateway(state);
   if (running === undefined) throw cliErrors.error('env-no-gateway', { folder: state.folder });
   const proxyUrl = values.proxy === undefined ? running.proxyUrl : checkedProxy(values.proxy);
-  const trust = { proxyUrl, ...trustFilePaths(dirname(running.caFile)) };
-  return actorEnvironment({ trust, own: withAround(io.env, values), without, left: stayingVariables(io.env) });
+  const trustDir = dirname(running.caFile);
+  return prepareActor({ proxyUrl, trustDir, own: withAround(io.env, values), without });
 }
 
 /** nothing of this shell is in it */

@@ -21,6 +21,6 @@ export function addEnvCommand(program: Command, context: CommandContext): void {
     );
   addSettingOptions(env, 'env').action(async (values: EnvValues, command: Command) => {
     const { printEnvironment } = await import('./env-call.ts');
-    printEnvironment({ values, command, context });
+    await printEnvironment({ values, command, context });
   });
 }

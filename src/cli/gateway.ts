@@ -13,6 +13,7 @@ import type { Pool } from '../pool/pool-types.ts';
 import type { TrustFiles } from '../projection/trust-files.ts';
 import { trustFilePaths, writeTrustFiles } from '../projection/trust-files.ts';
 import { readSystemRoots, type SystemRoots } from '../projection/system-roots.ts';
+import { refreshOwnTrust } from '../projection/write-own-trust.ts';
 import { createTrustFile } from '../transport/trust-file.ts';
 import type { ServerTrust } from '../transport/server-trust.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -182,11 +183,9 @@ type TrustMaterial = {
 async function publishTrust(pool: Pool, { system, given, parts }: TrustMaterial): Promise<void> {
   const { folder } = parts;
   await writeOriginRoots(folder.originRoots, originRoots([...system.certificates, ...given], ownCertificates(pool)));
-  await writeTrustFiles({
-    dir: folder.trustDir,
-    anchors: pool.cas.map((ca) => ca.anchor),
-    systemRoots: system.certificates,
-  });
+  const anchors = pool.cas.map((ca) => ca.anchor);
+  await writeTrustFiles({ dir: folder.trustDir, anchors, systemRoots: system.certificates });
+  await refreshOwnTrust({ trustDir: folder.trustDir, anchors, systemRoots: system.certificates });
 }
 
 function reportPublishFailure(thrown: unknown, log: Log): void {

@@ -5,8 +5,6 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { millis } from '../clock.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
-import { actorEnvironment, type ActorTrust } from '../projection/actor-environment.ts';
-import { trustFilePaths } from '../projection/trust-files.ts';
 import { givenTexts } from '../settings/read-settings.ts';
 import { settingsTable } from '../settings/settings-table.ts';
 import { flagOf } from '../settings/setting-types.ts';
@@ -22,7 +20,7 @@ import { runFolderPrefix, sweepRunFolders } from './run-folders.ts';
 import { interruptedExitCode } from './stop-signals.ts';
 import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
 import { camelCase, settingSource } from './setting-options.ts';
-import { stayingVariables } from './staying-variables.ts';
+import { prepareActor, type ActorRequest } from './prepare-actor.ts';
 import { readWithout } from './without-runtimes.ts';
 import { openStateFolder, stateFolderPath, type StateFolder } from './state-folder.ts';
 
@@ -64,8 +62,8 @@ async function runThroughRunning(
   if (ignored.length > 0) {
     throw cliErrors.error('run-options-ignored', { pid: running.pid, options: ignored.map(flagOf).join(', ') });
   }
-  const trust = { proxyUrl: running.proxyUrl, ...trustFilePaths(dirname(running.caFile)) };
-  return runIn(words, { trust, without, context, ended: neverEnds });
+  const gateway = { proxyUrl: running.proxyUrl, trustDir: dirname(running.caFile) };
+  return runIn(words, { gateway, without, context, ended: neverEnds });
 }
 
 type TemporaryParts = {
@@ -99,7 +97,10 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
         },
         recordsTaken: () => Promise.resolve(true),
       },
-      ({ proxyUrl, trust }, ended) => runIn(words, { trust: { proxyUrl, ...trust }, without, context, ended }),
+      ({ proxyUrl, trust }, ended) => {
+        const gateway = { proxyUrl, trustDir: dirname(trust.caFile) };
+        return runIn(words, { gateway, without, context, ended });
+      },
     );
     if (exitCode !== interruptedStart) return exitCode;
     const signal = await interrupted.promise;
@@ -116,16 +117,16 @@ const neverEnds = new Promise<never>(() => undefined);
 
 type CommandPlace = {
   readonly without: ReadonlySet<string>;
-  readonly trust: ActorTrust;
+  readonly gateway: Pick<ActorRequest, 'proxyUrl' | 'trustDir'>;
   readonly context: CommandContext;
   /** settles when the gateway is gone */
   readonly ended: Promise<unknown>;
 };
 
-async function runIn(words: readonly string[], { trust, without, context, ended }: CommandPlace): Promise<number> {
+async function runIn(words: readonly string[], { gateway, without, context, ended }: CommandPlace): Promise<number> {
   const [command = '', ...args] = words;
   const own = context.io.env;
-  const { variables, warnings } = actorEnvironment({ trust, own, without, left: stayingVariables(own) });
+  const { variables, warnings } = await prepareActor({ ...gateway, own, without });
   for (const warning of warnings) context.say(`leafgate: ${warning}`);
   const env = { ...own, ...variables };
   const outcome = await runChildCommand({ command, args, env, ended }, context.io);

@@ -8,7 +8,7 @@ import { sendsAllAround, unproxiedHosts, type InheritedEnvironment } from './no-
 import type { TrustFiles } from './trust-files.ts';
 
 /** `proxyUrl`: `http://127.0.0.1:3128` */
-export type ActorTrust = TrustFiles & { readonly proxyUrl: string };
+type ActorTrust = TrustFiles & { readonly proxyUrl: string };
 
 export type EnvironmentWish = {
   readonly trust: ActorTrust;

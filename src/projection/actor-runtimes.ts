@@ -60,7 +60,12 @@ export const actorRuntimes: readonly ActorRuntime[] = [
       },
       { name: 'https_proxy', value: 'proxy', readBy: 'wget, apt-get', reason: 'lower case only' },
       { name: 'HTTP_PROXY', value: 'proxy', readBy: 'Python, Go, Node', reason: 'plain HTTP is seen and limited too' },
-      { name: 'http_proxy', value: 'proxy', readBy: 'curl, wget', reason: 'curl ignores the upper-case form for HTTP' },
+      {
+        name: 'http_proxy',
+        value: 'proxy',
+        readBy: 'curl, wget, Ruby',
+        reason: 'curl ignores the upper-case form for HTTP; Ruby takes it for https too',
+      },
       {
         name: 'NO_PROXY',
         value: 'no-proxy',
@@ -108,7 +113,7 @@ export const actorRuntimes: readonly ActorRuntime[] = [
         value: 'wgetrc',
         effect: 'adds',
         readBy: 'wget',
-        reason: 'has no variable for roots; takes the place of ~/.wgetrc',
+        reason: 'has no variable for roots; takes the place of ~/.wgetrc, whose lines are kept',
       },
     ],
   },

@@ -8,7 +8,7 @@ import { replaceFile } from '../replace-file.ts';
 import { systemReason } from '../system-error.ts';
 import { bundleText } from '../x509/bundle-text.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
-import { clientFileNames, clientFiles } from './client-files.ts';
+import { clientFileNames, clientFiles, type ClientFileParts } from './client-files.ts';
 import { projectionErrors } from './projection-errors.ts';
 
 /** absolute paths */
@@ -28,6 +28,8 @@ export type WriteTrustFilesOptions = {
   readonly dir: string;
   readonly anchors: readonly Certificate[];
   readonly systemRoots: readonly Certificate[];
+  /** what an owner's settings files say beside ours */
+  readonly settings?: Pick<ClientFileParts, 'wgetrc' | 'aptConf'>;
 };
 
 export function trustFilePaths(dir: string): TrustFiles {
@@ -42,14 +44,17 @@ export function trustFilePaths(dir: string): TrustFiles {
 
 /** A file that already has the right bytes is left alone, so that whoever watches it is not woken. */
 export async function writeTrustFiles(options: WriteTrustFilesOptions): Promise<TrustFiles> {
-  const { dir, anchors, systemRoots } = options;
+  const { dir, anchors, systemRoots, settings } = options;
   const paths = trustFilePaths(dir);
   try {
     makeFolder(paths.phpFolder);
     await writeIfNew(paths.caFile, bundleText(anchors));
     await writeIfNew(paths.mergedFile, bundleText([...anchors, ...systemRoots]));
-    const settings = clientFiles(paths.mergedFile, { isForRootAlone: isForRootAlone(dir) });
-    for (const { name, text } of settings) await writeIfNew(join(dir, name), text);
+    // a wgetrc may hold passwords
+    const mode = (settings?.wgetrc ?? '') === '' ? fileMode : 0o600;
+    for (const { name, text } of clientFiles(paths.mergedFile, { ...settings, isForRootAlone: isForRootAlone(dir) })) {
+      await writeIfNew(join(dir, name), text, mode);
+    }
   } catch (thrown) {
     throw projectionErrors.error('trust-files-not-written', { dir, detail: systemReason(thrown) }, thrown);
   }
@@ -67,7 +72,7 @@ function isForRootAlone(dir: string): boolean {
 /** public certificates: any local user may read them where the folder lets him */
 const fileMode = 0o644;
 
-async function writeIfNew(path: string, text: string): Promise<void> {
+async function writeIfNew(path: string, text: string, mode = fileMode): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return;
-  await replaceFile(path, text, fileMode);
+  await replaceFile(path, text, mode);
 }

@@ -7,7 +7,7 @@ export type UnreachedClient = {
   readonly remedy: string;
 };
 
-/** The first five measured; clients that pin a certificate are not in it: a rule with the verdict `relay` lets them through. */
+/** The first six measured; clients that pin a certificate are not in it: a rule with the verdict `relay` lets them through. */
 export const unreachedClients: readonly UnreachedClient[] = [
   {
     client: 'fetch and https of Node 20',
@@ -26,6 +26,11 @@ export const unreachedClients: readonly UnreachedClient[] = [
     because: 'they know of no proxy but the one in a stream context; their trust is set',
     remedy:
       'use curl, set the proxy in the default stream context (`stream_context_set_default`), or redirect its connections',
+  },
+  {
+    client: 'libcurl in other programs (pycurl)',
+    because: 'it takes the proxy from the variables, but CURL_CA_BUNDLE and SSL_CERT_FILE are read by the program curl',
+    remedy: 'set CURLOPT_CAINFO in its code, or put the CA among the roots of the system',
   },
   {
     client: 'Chromium, Chrome, Electron',

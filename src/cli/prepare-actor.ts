@@ -1,0 +1,70 @@
+// The environment of a command beside a gateway of this machine: what its owner trusts already is folded into files of its
+// own, and no variable names a file that is not there.
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { actorEnvironment, type ActorEnvironment } from '../projection/actor-environment.ts';
+import { actorVariables, type ActorValue } from '../projection/actor-runtimes.ts';
+import type { InheritedEnvironment } from '../projection/no-proxy.ts';
+import { readOwnTrust } from '../projection/own-trust.ts';
+import { parseRoots } from '../projection/system-roots.ts';
+import { trustFilePaths, type TrustFiles } from '../projection/trust-files.ts';
+import { aptConfOfOwner, isNothing, writeOwnTrust } from '../projection/write-own-trust.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+
+export type ActorRequest = {
+  readonly proxyUrl: string;
+  /** the gateway's */
+  readonly trustDir: string;
+  /** what the command would inherit */
+  readonly own: InheritedEnvironment;
+  readonly without: ReadonlySet<string>;
+};
+
+/** @throws trust-files-not-written */
+export async function prepareActor(request: ActorRequest): Promise<ActorEnvironment> {
+  const { proxyUrl, own, without } = request;
+  const { files, left, warnings } = await fold(request);
+  const trust = { proxyUrl, ...files };
+  const built = actorEnvironment({ trust, own, without, left: new Set([...left, ...withoutFile(files)]) });
+  return { variables: built.variables, warnings: [...warnings, ...built.warnings] };
+}
+
+type Folded = { readonly files: TrustFiles; readonly left: ReadonlySet<string>; readonly warnings: readonly string[] };
+
+/** The gateway may get another CA while the files are written: they are right when its own are what they were before. */
+async function fold({ trustDir, own, without }: ActorRequest): Promise<Folded> {
+  const shared = trustFilePaths(trustDir);
+  const apt = own['APT_CONFIG'] ?? '';
+  const aptConf = apt === '' ? undefined : await aptConfOfOwner(resolve(apt), trustDir);
+  for (;;) {
+    const anchors = await readCertificates(shared.caFile);
+    const merged = await readCertificates(shared.mergedFile);
+    const known = { anchors, merged };
+    const { trust, left, warnings } = await readOwnTrust({ own, without, known, ownAptConf: () => aptConf });
+    if (isNothing(trust)) return { files: shared, left, warnings };
+    const files = await writeOwnTrust(trust, { trustDir, anchors, systemRoots: merged });
+    const after = await readCertificates(shared.caFile);
+    if (after.every(({ sha256 }) => anchors.some((anchor) => anchor.sha256 === sha256)))
+      return { files, left, warnings };
+  }
+}
+
+async function readCertificates(path: string): Promise<readonly Certificate[]> {
+  return parseRoots(await readFile(path, 'latin1').catch(() => '')).certificates;
+}
+
+/** a gateway of an older leafgate writes fewer files; a client that is told of one that is missing may trust nothing */
+function withoutFile(files: TrustFiles): readonly string[] {
+  const paths: Partial<Record<ActorValue, string>> = {
+    anchors: files.caFile,
+    merged: files.mergedFile,
+    wgetrc: files.wgetrcFile,
+    'apt-conf': files.aptConfFile,
+    'php-folder': files.phpFolder,
+  };
+  return actorVariables.flatMap(({ name, value }) => {
+    const path = paths[value];
+    return path === undefined || existsSync(path) ? [] : [name];
+  });
+}

@@ -1,0 +1,56 @@
+// A CA that a user brings himself is trusted by his command beside the gateway's, and by no other command.
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWithTools } from '../support/describe-with-tools.ts';
+import { runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import type { ChildEnvironment } from '../support/scrubbed-environment.ts';
+import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
+import { createTestAuthority, issueServerCertificate } from '../support/test-certificates.ts';
+import { startTlsOrigin, type TlsOrigin } from '../support/tls-origin.ts';
+
+describeWithTools('a command whose user has a CA of his own', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': envoy }) => {
+  let temp: TempFolder;
+  let origin: TlsOrigin;
+  let gateway: GatewayUnderTest;
+  let ownCa: string;
+  beforeAll(async () => {
+    temp = createTempFolder();
+    const authority = createTestAuthority();
+    ownCa = temp.file('own-ca.pem');
+    writeFileSync(ownCa, authority.pem);
+    origin = await startTlsOrigin({ certificate: issueServerCertificate(authority, { names: ['localhost'] }) });
+    gateway = await startGatewayUnderTest({ envoy, temp });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    await origin.close();
+    temp.remove();
+  });
+
+  const both = () =>
+    `curl -sS https://self-check.leafgate.invalid/ && curl -sS -o /dev/null -w '%{http_code}' https://localhost:${origin.port}/`;
+  const run = (state: string, env: ChildEnvironment = {}) =>
+    runLeafgate(['run', '--state', temp.file(state), '--', 'sh', '-c', both()], { envoy, temp, env });
+
+  test.each(['state', 'nobody-runs-here'])(
+    'reaches his origin and the gateway, with the state folder %s',
+    async (state) => {
+      const { status, stdout, stderr } = await run(state, { CURL_CA_BUNDLE: ownCa });
+      expect({ status, stdout, stderr }).toMatchObject({ status: 0, stdout: 'leafgate self-check\n200' });
+    },
+  );
+
+  test('no other command does', async () => {
+    const { status, stdout } = await run('state');
+    expect(status).toBe(60);
+    expect(stdout).toBe('leafgate self-check\n000');
+  });
+
+  test('is told when his file cannot be used, and keeps what he has', async () => {
+    const env = { CURL_CA_BUNDLE: temp.file('none.pem') };
+    const args = ['run', '--state', gateway.state, '--', 'sh', '-c', 'echo $CURL_CA_BUNDLE'];
+    const { stdout, stderr } = await runLeafgate(args, { envoy, temp, env });
+    expect(stdout).toBe(`${temp.file('none.pem')}\n`);
+    expect(stderr).toMatch(/CURL_CA_BUNDLE stays as it is/);
+  });
+});
