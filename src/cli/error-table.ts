@@ -10,6 +10,7 @@ import { mintErrors } from '../mint/mint-errors.ts';
 import { observeErrors } from '../observe/observe-errors.ts';
 import { poolErrors } from '../pool/pool-errors.ts';
 import { probeErrors } from '../probe/probe-errors.ts';
+import { bundleErrors } from '../projection/bundle-errors.ts';
 import { projectionErrors } from '../projection/projection-errors.ts';
 import { volumeErrors } from '../projection/volume-errors.ts';
 import { sdsErrors } from '../sds/sds-errors.ts';
@@ -41,6 +42,7 @@ const slices = {
   kube: kubeErrors,
   probe: probeErrors,
   projection: projectionErrors,
+  bundle: bundleErrors,
   'trust volume': volumeErrors,
   controller: controllerErrors,
   observe: observeErrors,

@@ -9,7 +9,7 @@ export function bundleText(certificates: readonly Certificate[]): Pem {
 }
 
 /** each once, ordered by SHA-256 */
-function distinctCertificates(certificates: readonly Certificate[]): readonly Certificate[] {
+export function distinctCertificates(certificates: readonly Certificate[]): readonly Certificate[] {
   const bySha256 = new Map(certificates.map((certificate) => [certificate.sha256, certificate]));
   return [...bySha256.values()].toSorted((one, other) => (one.sha256 < other.sha256 ? -1 : 1));
 }

@@ -89,7 +89,7 @@ type Place = { readonly source: string; readonly line: number };
 
 /** What is meant to be a block is never passed over as text: a root less would be noticed late. */
 function checkOutside(content: string, place: Place, allowed: PemText): void {
-  const isMarker = allowed === 'comments' ? content.startsWith('-----') : /-{4,}\s*(?:BEGIN|END)\b/.test(content);
+  const isMarker = allowed === 'comments' ? content.startsWith('-----') : /----\s*(?:BEGIN|END)\b/.test(content);
   if (isMarker) throw broken(place, 'a BEGIN or END line that is broken or out of place');
   if (allowed === 'anywhere' || content === '' || content.startsWith('#')) return;
   throw x509Errors.error('pem-trailing-data', place);
