@@ -15,6 +15,7 @@ import {
 } from '../support/cluster/controller-world.ts';
 import { mustSucceed, type ApiObject } from '../support/cluster/raw-api.ts';
 import { caPem, hoursAgo, issueCredential, makeCurrentCa } from '../support/credential-workshop.ts';
+import { makeBigRoot } from '../support/big-root.ts';
 import { makeCa } from '../support/ca-workshop.ts';
 import { caFields, poolBytes } from '../support/pool-workshop.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -115,6 +116,10 @@ describeWithControlPlane('the conditions of a gateway', {}, (plane) => {
       await applyConfigMap(world, 'client-roots', data);
       await waitForReason(world, 'OriginCABundleResolved', reason);
       await waitForReason(world, 'ClientCABundleResolved', reason);
+      await waitForReason(world, 'Ready', 'OriginCABundleNotResolved');
+      await applyConfigMap(world, 'roots', { 'ca.crt': caPem(ca) });
+      await waitForReason(world, 'OriginCABundleResolved', 'Resolved');
+      await waitForReason(world, 'Ready', 'ClientCABundleNotResolved');
       expect((await files())?.['origin-roots.pem']).toBe(before);
     });
 
@@ -125,6 +130,7 @@ describeWithControlPlane('the conditions of a gateway', {}, (plane) => {
     ] as const)('of client certificates for origins say %s', async (reason, change) => {
       await change();
       await waitForReason(world, 'OriginClientCertificatesReady', reason);
+      await waitForReason(world, 'Ready', 'OriginClientCertificatesNotReady');
     });
 
     test.each([
@@ -139,6 +145,22 @@ describeWithControlPlane('the conditions of a gateway', {}, (plane) => {
       await applySecret(world, 'pool', { pool: pool() });
       await waitForReason(world, 'CAPoolReady', reason);
       await waitForReason(world, 'Ready', 'CAPoolNotReady');
+    });
+
+    test('say how large files are that a ConfigMap cannot hold, and the last good ones stay', async () => {
+      const before = await files();
+      const roots = Array.from({ length: 29 }, (_, index) => caPem(makeBigRoot(`root ${index}`, 32_000)));
+      await applyConfigMap(world, 'roots', { 'ca.crt': roots.join('') });
+      const said = await waitForReason(world, 'Ready', 'RenderingTooLarge');
+      expect(said['message']).toMatch(/the files have \d{6,7} bytes, more than 921600/);
+      await waitForReason(world, 'OriginCABundleResolved', 'Resolved');
+      expect(await files()).toEqual(before);
+    });
+
+    test('of another that wants the same bundle say Conflict, and that it is not ready for want of it', async () => {
+      await applyGateway(world, 'late', { trustBundle: { name: 'gw' } });
+      await waitForReason(world, 'TrustBundlePublished', 'Conflict', { name: 'late' });
+      await waitForReason(world, 'Ready', 'TrustBundleNotPublished', { name: 'late' });
     });
 
     test('are Ready again as soon as all is good, and a change that pods do not take up makes new ones', async () => {
@@ -168,5 +190,23 @@ describeWithControlPlane('the conditions of a gateway', {}, (plane) => {
     await applyGateway(world, 'third');
     const said = await waitForReason(world, 'Ready', 'FilesNotWritten', { name: 'third' });
     expect(said['message']).toContain(`configmaps "third-envoy" in namespace ${world.namespace}`);
+  });
+
+  test.each([
+    ['ServingTLSSecretReady', 'TLSSecretUnavailable', 'secrets'],
+    ['OriginCABundleResolved', 'ConfigMapUnavailable', 'configmaps'],
+    ['ClientCABundleResolved', 'ConfigMapUnavailable', 'configmaps'],
+    ['OriginClientCertificatesReady', 'SecretUnavailable', 'secrets'],
+  ] as const)('of %s say %s, with the missing rule, of what the Role does not name', async (type, reason, plural) => {
+    await applyGateway(world, 'blind', {
+      servingTLS: { secretName: 'hidden' },
+      origins: {
+        caBundleRef: { name: 'hidden', key: 'ca.crt' },
+        clientCertificates: [{ hosts: ['mtls.example.com'], secretName: 'hidden' }],
+      },
+      clients: { caBundleRef: { name: 'hidden', key: 'ca.crt' } },
+    });
+    const said = await waitForReason(world, type, reason, { name: 'blind' });
+    expect(said['message']).toContain(`list, watch on ${plural} "hidden" in namespace ${world.namespace}`);
   });
 });

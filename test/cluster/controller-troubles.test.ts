@@ -9,32 +9,20 @@ import { kubeconfigWithToken } from '../support/cluster/cluster-pki.ts';
 import {
   applyGateway,
   applySecret,
+  changePool,
   createControllerWorld,
   newPool,
-  waitForBundle,
   waitForReason,
   type ControllerWorld,
 } from '../support/cluster/controller-world.ts';
 import { startCuttableWire, type CuttableWire } from '../support/cluster/cuttable-wire.ts';
 import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
-import { apiAs, type ApiObject } from '../support/cluster/raw-api.ts';
+import { apiAs } from '../support/cluster/raw-api.ts';
 import { allow } from '../support/cluster/service-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** waits grow with each trouble in a row */
-const testDeadlineMs = 180_000;
-
-const holds = (bundle: ApiObject, pool: Uint8Array): boolean => {
-  const { CAs } = JSON.parse(Buffer.from(pool).toString()) as { CAs: { RootCertificateDER: string }[] };
-  return (bundle['spec'].trustBundle as string).replaceAll('\n', '').includes(CAs[0]?.RootCertificateDER ?? '');
-};
-
-/** another pool, whose anchor is awaited in the bundle */
-async function changePool(world: ControllerWorld): Promise<void> {
-  const pool = newPool();
-  await applySecret(world, 'pool', { pool });
-  await waitForBundle(world, (bundle) => holds(bundle, pool), { deadlineMs: 90_000 });
-}
+const [deadlineMs, testDeadlineMs] = [90_000, 180_000];
 
 describeWithControlPlane('a controller whose watches are cut', { flags: ['--watch-cache=false'] }, (plane) => {
   let world: ControllerWorld;
@@ -62,11 +50,11 @@ describeWithControlPlane('a controller whose watches are cut', { flags: ['--watc
       const listsOf = (requests: readonly ApiRequest[]): number =>
         requests.filter(({ verb, resource }) => verb === 'list' && resource === 'secrets').length;
       for (let round = 0; round < 3; round += 1) {
-        await changePool(world);
+        await changePool(world, deadlineMs);
         await forgetOldVersions(plane());
         wire.cut();
       }
-      await changePool(world);
+      await changePool(world, deadlineMs);
       await waitForReason(world, 'TrustBundlePublished', 'Published');
       const since = (await plane().requestsOf(world.account.user)).slice(before.length);
       // a watch that can go on from where it was needs none
@@ -105,7 +93,7 @@ describeWithControlPlane('a controller', { flags: oneRequestAtATime, users: ['al
       await waitFor('requests to be refused', async () => (await requests()).some(isRefused), 30_000);
       await taken;
       alice.close();
-      await changePool(world);
+      await changePool(world, deadlineMs);
       await waitForReason(world, 'TrustBundlePublished', 'Published');
       const asked = (await requests()).filter(({ verb }) => verb !== 'create');
       expect(asked.filter(isRefused).length).toBeLessThan(80);

@@ -250,3 +250,14 @@ export async function waitForBundle(
     deadlineMs,
   );
 }
+
+/** Another pool, whose anchor is awaited in the bundle; gives that bundle. */
+export async function changePool(world: ControllerWorld, deadlineMs = 20_000): Promise<ApiObject> {
+  const pool = newPool();
+  await applySecret(world, 'pool', { pool });
+  const { CAs } = JSON.parse(Buffer.from(pool).toString()) as { CAs: { RootCertificateDER: string }[] };
+  const anchor = CAs[0]?.RootCertificateDER ?? '';
+  const holds = (bundle: ApiObject): boolean =>
+    (bundle['spec'].trustBundle as string).replaceAll('\n', '').includes(anchor);
+  return waitForBundle(world, holds, { deadlineMs });
+}
