@@ -4,10 +4,12 @@
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { DnsCaches } from './dns-cache.ts';
 import { extension, typed, type JsonObject } from './json.ts';
-import { bufferBytes, openCircuitBreakers, originConnectTimeout, originHttpLimits } from './limits.ts';
+import { httpOptions } from './http-options.ts';
+import { bufferBytes, openCircuitBreakers, originConnectTimeout } from './limits.ts';
 import { credentialClusters } from './origin-credentials.ts';
 import { originRootsReference } from './origin-roots.ts';
 import { followedDocument, type FollowedDocument } from './rendered-files.ts';
+import { sdsCluster } from './sds-cluster.ts';
 import { selfCheckValidation } from './self-check-roots.ts';
 import { upstreamTls } from './upstream-tls.ts';
 
@@ -28,8 +30,6 @@ export const clusterNames = {
 export const innerListenerName = 'inner';
 export const redirectedListenerName = 'redirected';
 
-const httpOptionsType = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
-
 export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): readonly JsonObject[] {
   return [
     internalCluster(clusterNames.inner, innerListenerName),
@@ -37,7 +37,7 @@ export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): re
     ...(spec.transparent === undefined
       ? []
       : [{ ...internalCluster(clusterNames.redirected, redirectedListenerName), ...httpOptions(onlyHttp1) }]),
-    sdsCluster(spec.paths.sdsSocket),
+    sdsCluster(clusterNames.sds, spec),
     selfCheckCluster(spec),
     ...tlsClusters([clusterNames.originTls, clusterNames.originTlsHttp1], egress, originTls(spec)),
     originCluster(clusterNames.originClear, egress, httpOptions(onlyHttp1, verifiedByName)),
@@ -116,19 +116,6 @@ function internalCluster(name: string, listener: string): JsonObject {
   };
 }
 
-/** One stream for all names; a frozen server is noticed in 15 s and replaced without a new leaf. */
-function sdsCluster(socketPath: string): JsonObject {
-  const http2 = { connection_keepalive: { interval: '10s', timeout: '5s' } };
-  return {
-    name: clusterNames.sds,
-    type: 'STATIC',
-    connect_timeout: '1s',
-    ...httpOptions({ explicit_http_config: { http2_protocol_options: http2 } }),
-    load_assignment: endpoint(clusterNames.sds, { pipe: { path: socketPath } }),
-    per_connection_buffer_limit_bytes: bufferBytes,
-  };
-}
-
 /** The built-in origin: no DNS, its own CA and nothing else, its name checked. */
 function selfCheckCluster({ selfCheck, paths }: GatewaySpec): JsonObject {
   return {
@@ -143,16 +130,6 @@ function selfCheckCluster({ selfCheck, paths }: GatewaySpec): JsonObject {
 
 function originTls({ paths }: GatewaySpec): JsonObject {
   return upstreamTls({}, { validation_context_sds_secret_config: originRootsReference(paths) });
-}
-
-function httpOptions(protocol: JsonObject, more: JsonObject = {}): JsonObject {
-  const options = {
-    '@type': `type.googleapis.com/${httpOptionsType}`,
-    common_http_protocol_options: originHttpLimits,
-    ...protocol,
-    ...more,
-  };
-  return { typed_extension_protocol_options: { [httpOptionsType]: options } };
 }
 
 function endpoint(clusterName: string, address: JsonObject): JsonObject {

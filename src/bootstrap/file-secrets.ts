@@ -9,16 +9,16 @@ import { followedFile } from './rendered-files.ts';
 
 const secretType = 'envoy.extensions.transport_sockets.tls.v3.Secret';
 
-/** The document of a certificate with its key. */
+/** The document of a certificate with its key; `dir` is where a change shows. */
 export function certificateDocument(
   name: string,
   files: { readonly certificateFile: string; readonly keyFile: string },
-  paths: GatewayPaths,
+  dir: string,
 ): JsonObject {
   const certificate = {
     certificate_chain: { filename: files.certificateFile },
     private_key: { filename: files.keyFile },
-    watched_directory: { path: watchedDir(files.certificateFile, paths) },
+    watched_directory: { path: dir },
   };
   return { resources: [typed(secretType, { name, tls_certificate: certificate })] };
 }

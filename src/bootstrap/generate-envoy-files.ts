@@ -24,6 +24,7 @@ import {
   type FollowedDocument,
 } from './rendered-files.ts';
 import { resolveDocument } from './resolve-filter.ts';
+import { sdsDocuments } from './sds-cluster.ts';
 import { selfCheckDocuments } from './self-check-roots.ts';
 import { transparentListeners } from './transparent-listener.ts';
 
@@ -50,7 +51,12 @@ export function generateEnvoyFiles(spec: GatewaySpec, style: EnvoyFileStyle): En
 }
 
 function secretDocuments(spec: GatewaySpec): readonly (readonly [string, JsonObject])[] {
-  return [...frontDocuments(spec.front, spec.paths), ...credentialDocuments(spec), ...selfCheckDocuments(spec)];
+  return [
+    ...frontDocuments(spec.front, spec.paths),
+    ...credentialDocuments(spec),
+    ...sdsDocuments(spec),
+    ...selfCheckDocuments(spec),
+  ];
 }
 
 /** What `originCredentials` make: a running Envoy must hold the clusters before the choice, which names them. */

@@ -113,7 +113,11 @@ export function credentialDocuments({
   if (paths.reloadDir !== undefined) return [];
   return originCredentials.flatMap((credential) => {
     const { caFile } = credential;
-    const certificate = certificateDocument(credentialSecret(credential), credential, paths);
+    const certificate = certificateDocument(
+      credentialSecret(credential),
+      credential,
+      watchedDir(credential.certificateFile, paths),
+    );
     if (caFile === undefined) return [[credentialFile(credential), certificate] as const];
     const roots = rootsDocument(credentialRootsSecret(credential), caFile, watchedDir(caFile, paths));
     return [[credentialFile(credential), certificate] as const, [credentialRootsFile(credential), roots] as const];

@@ -44,7 +44,10 @@ export function frontDocuments(
   };
   const { clientCaFile } = front;
   return [
-    [frontCertificateFile, certificateDocument(frontCertificateSecret, files, paths)],
+    [
+      frontCertificateFile,
+      certificateDocument(frontCertificateSecret, files, watchedDir(files.certificateFile, paths)),
+    ],
     ...(clientCaFile === undefined
       ? []
       : ([

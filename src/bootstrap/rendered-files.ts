@@ -15,6 +15,9 @@ export const credentialChoiceFile = 'origin-choice.json';
 export const originRootsFile = 'origin-roots.json';
 export const frontCertificateFile = 'front-certificate.json';
 export const clientRootsFile = 'client-roots.json';
+/** what an SDS server on another machine is shown, and verified with */
+export const sdsCertificateFile = 'sds-certificate.json';
+export const sdsRootsFile = 'sds-roots.json';
 export const selfCheckRootsFile = 'self-check-roots.json';
 
 /** Only `paths` are needed to render a file that is followed. */

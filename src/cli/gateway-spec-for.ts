@@ -57,6 +57,7 @@ export function gatewaySpecFor(
       originRoots: folder.originRoots,
       reloadDir: folder.reloadDir,
     },
+    remoteSds: undefined,
     selfCheck: {
       host: selfCheckHost,
       socketPath: folder.selfCheckSocket,

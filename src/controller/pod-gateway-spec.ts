@@ -43,6 +43,7 @@ export function podGatewaySpec({ spec }: EgressGateway): GatewaySpec {
       originRoots: join(podPaths.gatewayDir, podFiles.originRoots),
       reloadDir: undefined,
     },
+    remoteSds: undefined,
     selfCheck: {
       host: selfCheckHost,
       socketPath: podPaths.selfCheckSocket,

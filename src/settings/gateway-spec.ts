@@ -1,6 +1,6 @@
 // GatewaySpec: the one value that flags, a policy file and an EgressGateway object all parse into (design decision 15).
 // Everything in it is parsed and checked; the generator of Envoy's files takes it as it is.
-import type { Cidr, HostName, HostPattern, IpAddress } from '../names/name-types.ts';
+import type { Cidr, HostName, HostPattern, IpAddress, ValidName } from '../names/name-types.ts';
 import type { Policy } from '../policy/policy-types.ts';
 
 /** Name of the built-in origin of the self-check; `.invalid` never resolves (RFC 6761 6.4). Always minted. */
@@ -35,6 +35,8 @@ export type GatewaySpec = {
   readonly dnsServers: readonly ListenAddress[];
   readonly limits: GatewayLimits;
   readonly paths: GatewayPaths;
+  /** an SDS server on another machine; undefined: the one that listens on `paths.sdsSocket` */
+  readonly remoteSds: RemoteSds | undefined;
   readonly selfCheck: SelfCheckOrigin;
   /** TLS to the proxy; undefined: clients speak to it in clear */
   readonly front: ProxyFront | undefined;
@@ -51,6 +53,18 @@ export type ProxyFront = {
   readonly certificateDir: string;
   /** PEM; the CAs that clients' certificates are verified with; undefined: clients are asked for none */
   readonly clientCaFile: string | undefined;
+};
+
+/** Reached by TCP with mutual TLS (docs/sds-channel.md). */
+export type RemoteSds = {
+  /** one or more, each with the same pool: Envoy goes to another when one is away */
+  readonly endpoints: readonly { readonly host: ValidName; readonly port: number }[];
+  /** what is sent as the server name, and what the server's certificate must have as a DNS name */
+  readonly serverName: HostName;
+  /** false: any certificate will do, for development; Envoy shows its own all the same */
+  readonly verifiesServer: boolean;
+  /** folder with tls.crt and tls.key, which Envoy shows, and ca.crt, which the server is verified with; followed */
+  readonly certificateDir: string;
 };
 
 export type TransparentListener = {

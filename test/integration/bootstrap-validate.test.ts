@@ -1,6 +1,8 @@
 // Envoy itself reads what we generate. Validation proves little (it starts no listener and no handshake), but it catches
 // a field that does not exist, and the crash that ADS in a static cluster would be.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { HostName } from '../../src/names/name-types.ts';
+import type { RemoteSds } from '../../src/settings/gateway-spec.ts';
 import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 import { parseCidrSetting, parseResolveOverride } from '../../src/settings/parse-targets.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
@@ -17,6 +19,14 @@ const ranges = (...texts: readonly string[]) => texts.map((text) => parseCidrSet
 const ownAddresses = () => ['192.0.2.7:1', '[2001:db8::7]:1'].map((text) => parseListenAddress(text).address);
 
 const manyRules = Array.from({ length: 2000 }, (_, index) => rule(`h${index}.test`, index % 2 ? 'deny' : 'relay'));
+
+const remoteSds: RemoteSds = {
+  endpoints: ['sds-1.test', 'sds-2.test'].map((host) => ({
+    host: { kind: 'dns', host: host as HostName },
+    port: 8443,
+  })),
+  ...{ serverName: 'sds.test' as HostName, verifiesServer: true, certificateDir: '/nowhere' },
+};
 
 describeWithTools('envoy --mode validate', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
   let folder: TempFolder;
@@ -97,6 +107,7 @@ describeWithTools('envoy --mode validate', ['envoy-1.40.0'], ({ 'envoy-1.40.0': 
     ['overrides for any name', { resolve: [parseResolveOverride('*:443:192.0.2.1')] }],
     ['addresses of its own', { listen: parseListenAddress('0.0.0.0:3128'), ownAddresses: ownAddresses() }],
     ['client certificates for origins', { originCredentials: wholeSpec().originCredentials }],
+    ['an SDS server on another machine', { remoteSds }],
     ['everything on', wholeSpec()],
   ])('takes a configuration with %s', async (name, changes) => {
     // a folder whose name YAML could take for something else

@@ -3,10 +3,13 @@
 // `node test/support/install-tools.mjs --envoy 1.38.3 --envoy 1.39.3`).
 import { createSecureContext } from 'node:tls';
 import { afterEach } from 'vitest';
+import { makeCurrentCa } from './credential-workshop.ts';
 import { describeWithTools } from './describe-with-tools.ts';
 import { startEnvoyUnderTest } from './envoy-under-test.ts';
 import type { EnvoyUnderTest } from './envoy-under-test.ts';
 import type { SdsTransport } from './minimal-bootstrap.ts';
+import { freePort } from './free-port.ts';
+import { createRemoteSds, listedClients, serverMaterial } from './remote-sds.ts';
 import { anchorPem, createTestPool, startSdsUnderTest } from './sds-under-test.ts';
 import type { SdsOptions, SdsUnderTest } from './sds-under-test.ts';
 import { createTempFolder } from './temp-folder.ts';
@@ -26,12 +29,18 @@ export type SdsSetup = {
 
 const transports: readonly SdsTransport[] = ['ads', 'delta-grpc'];
 
-/** Runs `body` once for each Envoy and transport. What `setup` started is ended after each test. */
+/** TCP with the newest alone: what Envoy makes of TLS does not depend on what it asks for */
+const places = (version: EnvoyVersion): readonly ('unix' | 'tcp')[] =>
+  version === '1.40.0' ? ['unix', 'tcp'] : ['unix'];
+
+/** Runs `body` once for each Envoy, transport and place. What `setup` started is ended after each test. */
 export function describeOnEnvoys(title: string, body: (setup: () => SdsSetup) => void): void {
   for (const version of versions()) {
-    for (const transport of transports) {
+    for (const [transport, place] of transports.flatMap((one) =>
+      places(version).map((other) => [one, other] as const),
+    )) {
       const tool = `envoy-${version}` as const;
-      describeWithTools(`${title}: Envoy ${version}, ${transport}`, [tool], (paths) => {
+      describeWithTools(`${title}: Envoy ${version}, ${transport}, ${place}`, [tool], (paths) => {
         const open: { stop(): Promise<unknown> }[] = [];
         const folders: TempFolder[] = [];
         const envoys: EnvoyUnderTest[] = [];
@@ -48,12 +57,14 @@ export function describeOnEnvoys(title: string, body: (setup: () => SdsSetup) =>
           folders.push(folder);
           const socket = folder.file('sds.sock');
           const pool = createTestPool();
+          const remote = place === 'tcp' ? createRemote(folder) : undefined;
           return {
             folder,
             socket,
             pool,
             startSds: async (options = {}) => {
-              const sds = await startSdsUnderTest({ socket, pool, ...options });
+              const channel = (await remote)?.channel;
+              const sds = await startSdsUnderTest({ socket, pool, ...(channel && { channel }), ...options });
               open.push(sds);
               return sds;
             },
@@ -64,6 +75,7 @@ export function describeOnEnvoys(title: string, body: (setup: () => SdsSetup) =>
                 binary: paths[tool],
                 folder: sub,
                 sdsSocket: socket,
+                sdsCluster: (await remote)?.cluster,
                 transport,
               });
               open.push(envoy);
@@ -75,6 +87,15 @@ export function describeOnEnvoys(title: string, body: (setup: () => SdsSetup) =>
       });
     }
   }
+}
+
+type Remote = { readonly channel: NonNullable<SdsOptions['channel']>; readonly cluster: object };
+
+async function createRemote(folder: TempFolder): Promise<Remote> {
+  const ca = makeCurrentCa('channel');
+  const port = await freePort();
+  const { cluster } = createRemoteSds({ folder: folder.path, ports: [port], ca });
+  return { channel: { port, material: serverMaterial(ca), clients: listedClients }, cluster };
 }
 
 export type BrowsingClient = {

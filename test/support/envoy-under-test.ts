@@ -30,6 +30,8 @@ export type EnvoyOptions = {
   readonly binary: string;
   readonly folder: TempFolder;
   readonly sdsSocket: string;
+  /** in place of the socket */
+  readonly sdsCluster?: object | undefined;
   readonly transport: SdsTransport;
   readonly concurrency?: number;
 };

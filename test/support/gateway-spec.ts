@@ -25,6 +25,7 @@ export function gatewaySpec(changes: Partial<GatewaySpec> = {}, folder = '/run/l
       originRoots: join(folder, 'roots', 'roots.pem'),
       reloadDir: join(folder, 'reload'),
     },
+    remoteSds: undefined,
     selfCheck: {
       host: selfCheckHost,
       socketPath: join(folder, 'self-check.sock'),

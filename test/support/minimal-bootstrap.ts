@@ -1,11 +1,13 @@
-// The smallest Envoy configuration with an on-demand certificate: one TLS listener that answers 200, and an SDS server on
-// a unix socket. The tests' own, not the product's generator, and without what Envoy 1.37 does not know.
+// The smallest Envoy configuration with an on-demand certificate: one TLS listener that answers 200, and an SDS server,
+// on a unix socket unless the test brings another cluster. The tests' own, not the product's generator, and without what Envoy 1.37 does not know.
 
 export type SdsTransport = 'ads' | 'delta-grpc';
 
 export type MinimalBootstrap = {
   readonly transport: SdsTransport;
   readonly sdsSocket: string;
+  /** a cluster `sds` in place of one for that socket */
+  readonly sdsCluster?: object | undefined;
   readonly adminSocket: string;
 };
 
@@ -24,7 +26,10 @@ export function minimalBootstrap(options: MinimalBootstrap): object {
         exclusion_list: { patterns: [{ prefix: 'sds.' }, { contains: '.on_demand_secret.ssl.certificate.' }] },
       },
     },
-    static_resources: { listeners: [tlsListener(options)], clusters: [sdsCluster(options.sdsSocket)] },
+    static_resources: {
+      listeners: [tlsListener(options)],
+      clusters: [{ ...(options.sdsCluster ?? socketCluster(options.sdsSocket)), ...manyStreams }],
+    },
   };
 }
 
@@ -117,7 +122,10 @@ const answer200 = {
   },
 };
 
-function sdsCluster(socket: string): object {
+/** one stream a name with delta-grpc: the default of 1,024 makes the rest hang */
+const manyStreams = { circuit_breakers: { thresholds: [{ max_requests: 32768, max_pending_requests: 32768 }] } };
+
+function socketCluster(socket: string): object {
   return {
     name: 'sds',
     type: 'STATIC',
@@ -130,8 +138,6 @@ function sdsCluster(socket: string): object {
         },
       },
     },
-    // one stream a name with delta-grpc: the default of 1,024 makes the rest hang
-    circuit_breakers: { thresholds: [{ max_requests: 32768, max_pending_requests: 32768 }] },
     load_assignment: {
       cluster_name: 'sds',
       endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path: socket } } } }] }],

@@ -1,6 +1,9 @@
 // The product's SDS server in the test's own process: real pool, real minter, real gRPC edge, with counters, and with
 // the two things that a separate process would not let a test do: leaves that live for seconds, and a broken minter.
 import { randomBytes } from 'node:crypto';
+import type { ChannelMaterial } from '../../src/channel/channel-material.ts';
+import type { AllowedClients } from '../../src/channel/judge-peer.ts';
+import { TlsChannel } from '../../src/channel/tls-channel.ts';
 import { epoch, hours, systemClock } from '../../src/clock.ts';
 import type { DurationMs } from '../../src/clock.ts';
 import { createMinter } from '../../src/mint/create-minter.ts';
@@ -17,12 +20,15 @@ import { createSdsServer } from '../../src/sds/sds-server.ts';
 import type { SdsServer } from '../../src/sds/sds-server.ts';
 import { defaultSdsSettings } from '../../src/sds/sds-settings.ts';
 import type { SdsSettings } from '../../src/sds/sds-settings.ts';
+import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 import { encodeCertificatesPem } from '../../src/x509/pem.ts';
 
 type Rejection = Parameters<SdsEvents['rejected']>[0];
 
 export type SdsUnderTest = {
   readonly server: SdsServer;
+  /** where it listens on TCP */
+  readonly channel: TlsChannel | undefined;
   /** leaves signed so far */
   minted(): number;
   readonly answers: readonly Answer[];
@@ -36,6 +42,8 @@ export type SdsUnderTest = {
 
 export type SdsOptions = {
   readonly socket: string;
+  /** TCP with mutual TLS in place of the socket */
+  readonly channel?: { readonly port: number; readonly material: ChannelMaterial; readonly clients: AllowedClients };
   readonly pool: Pool;
   readonly leafLifetimeMs?: DurationMs;
   readonly settings?: Partial<SdsSettings>;
@@ -69,9 +77,10 @@ export async function startSdsUnderTest(options: SdsOptions): Promise<SdsUnderTe
       rejected: (nack) => rejections.push(nack),
     },
   });
-  await server.listenOnSocket(options.socket);
+  const channel = await listen(server, options);
   return {
     server,
+    channel,
     minted: () => minted,
     answers,
     rejections,
@@ -83,8 +92,25 @@ export async function startSdsUnderTest(options: SdsOptions): Promise<SdsUnderTe
       mayMint = next;
       server.reviewHeldNames();
     },
-    stop: () => server.close(0),
+    stop: () => {
+      channel?.close();
+      return server.close(0);
+    },
   };
+}
+
+async function listen(server: SdsServer, { socket, channel }: SdsOptions): Promise<TlsChannel | undefined> {
+  if (channel === undefined) {
+    await server.listenOnSocket(socket);
+    return undefined;
+  }
+  const tls = new TlsChannel({
+    ...{ ...channel, clock: systemClock },
+    events: { admitted: () => undefined, refused: () => undefined, ended: () => undefined },
+    serve: (accepted) => server.serve(accepted),
+  });
+  await tls.listen(parseListenAddress(`127.0.0.1:${channel.port}`));
+  return tls;
 }
 
 /** a pool with one new CA */
