@@ -3,14 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 
-/** Replaces `path` by `text` in one step; rejects with what the system says, leaving the old file as it was and no draft. */
-export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
+/** Replaces `path` by `content` in one step; rejects with what the system says, leaving the old file as it was and no draft. */
+export async function replaceFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   // a name of its own, so that two writers never share a draft
   const draft = `${path}.${randomUUID()}.new`;
   try {
     const file = await open(draft, 'wx', mode);
     try {
-      await file.writeFile(text);
+      await file.writeFile(content);
       await file.sync();
     } finally {
       await file.close();

@@ -24,7 +24,13 @@ const gatewayStatusSchema = z.object({
       envoyPid: z.int().positive(),
       policy: policyInForceSchema,
       ca: z.object({ id: z.string(), subject: z.string(), notAfter: z.string(), cas: z.int() }),
-      trust: z.object({ ca: z.string(), caAndSystem: z.string(), wgetrc: z.string() }),
+      trust: z.object({
+        ca: z.string(),
+        caAndSystem: z.string(),
+        // absent in what an older gateway says
+        caAndSystemPkcs12: z.string().optional(),
+        wgetrc: z.string(),
+      }),
     })
     .optional(),
 });

@@ -25,7 +25,8 @@ export type ActorRequest = {
 export async function prepareActor(request: ActorRequest): Promise<ActorEnvironment> {
   const { proxyUrl, own, without } = request;
   const { files, left, warnings } = await fold(request);
-  const trust = { proxyUrl, ...files };
+  const p12File = existsSync(files.p12File) ? files.p12File : undefined;
+  const trust = { proxyUrl, ...files, p12File };
   const built = actorEnvironment({ trust, own, without, left: new Set([...left, ...withoutFile(files)]) });
   return { variables: built.variables, warnings: [...warnings, ...built.warnings] };
 }

@@ -24,7 +24,7 @@ const alerts: readonly Distrust[] = [
   {
     sign: /ALERT_CERTIFICATE_UNKNOWN/,
     who: 'Java or Chromium',
-    set: 'a trust store with the CA for Java (keytool -importcert, -Djavax.net.ssl.trustStore), the NSS store of the user for Chromium (certutil -A -t C,,)',
+    set: 'a trust store with the CA for Java (-Djavax.net.ssl.trustStore in JAVA_TOOL_OPTIONS, keytool -importcert), the NSS store of the user for Chromium (certutil -A -t C,,)',
   },
 ];
 

@@ -2,13 +2,17 @@
 // what the command would inherit: what its owner has there is kept or a warning says that it is not. Pure; must not know
 // how a process is started.
 import { actorRuntimes, type ActorRuntime, type ActorValue } from './actor-runtimes.ts';
-import { canStandInClientFiles } from './client-files.ts';
+import { canStandIn } from './client-files.ts';
 import { javaOptions } from './java-options.ts';
 import { sendsAllAround, unproxiedHosts, type InheritedEnvironment } from './no-proxy.ts';
 import type { TrustFiles } from './trust-files.ts';
 
 /** `proxyUrl`: `http://127.0.0.1:3128` */
-type ActorTrust = TrustFiles & { readonly proxyUrl: string };
+type ActorTrust = Omit<TrustFiles, 'p12File'> & {
+  readonly proxyUrl: string;
+  /** undefined where nobody wrote it */
+  readonly p12File: string | undefined;
+};
 
 export type EnvironmentWish = {
   readonly trust: ActorTrust;
@@ -52,7 +56,7 @@ function valuesFor({ trust, own, without, left }: EnvironmentWish, runtimes: rea
   const java = javaOptions({
     own: own['JAVA_TOOL_OPTIONS'] ?? '',
     proxyUrl: without.has('proxy') ? undefined : trust.proxyUrl,
-    trustStore: undefined,
+    trustStore: trust.p12File,
     unproxied,
   });
   const isSet = (value: ActorValue): boolean =>
@@ -90,7 +94,16 @@ function phpFolders(own: string, ours: string): string {
 const unfitClients = { wgetrc: 'wget', 'apt-conf': 'apt', 'php-folder': 'PHP' } as const;
 
 function canBeSaid(value: keyof typeof unfitClients, { mergedFile, phpFolder }: ActorTrust): boolean {
-  return canStandInClientFiles(mergedFile) && (value !== 'php-folder' || !phpFolder.includes(':'));
+  switch (value) {
+    case 'wgetrc':
+      return canStandIn.wgetrc(mergedFile);
+    case 'apt-conf':
+      return canStandIn.aptConf(mergedFile);
+    case 'php-folder':
+      return canStandIn.phpIni(mergedFile) && !phpFolder.includes(':');
+    default:
+      return value satisfies never;
+  }
 }
 
 /** some clients read them before those that we set */

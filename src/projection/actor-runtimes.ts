@@ -180,11 +180,12 @@ export const actorRuntimes: readonly ActorRuntime[] = [
     title: 'Java',
     versions: 'Java 17 and 25 (HttpClient, HttpURLConnection)',
     caveat:
-      'each JVM prints one line about it on stderr; other options of its owner stay; Maven and Gradle take proxies from settings of their own too; native images do not read it',
+      'each JVM prints one line about it on stderr; the trust store takes the place of its cacerts; Maven and Gradle take proxies from settings of their own too; native images do not read it',
     variables: [
       {
         name: 'JAVA_TOOL_OPTIONS',
         value: 'java-options',
+        effect: 'replaces',
         readBy: 'every JVM',
         reason: 'ignores HTTPS_PROXY; the part of NO_PROXY that Java can say goes along',
       },

@@ -21,11 +21,12 @@ export type ClientFile = { readonly name: string; readonly text: string };
 
 /** `mergedFile`: where the clients see the anchors and the system roots. The last line counts in each of them. */
 export function clientFiles(mergedFile: string, parts: ClientFileParts = {}): readonly ClientFile[] {
+  // within apostrophes PHP replaces nothing
+  const forPhp = mergedFile.includes("'") ? `"${mergedFile}"` : `'${mergedFile}'`;
   return [
     { name: clientFileNames.wgetrc, text: `${parts.wgetrc ?? ''}ca_certificate = ${mergedFile}\n` },
     { name: clientFileNames.aptConf, text: aptConf(mergedFile, parts) },
-    // within apostrophes PHP replaces nothing
-    { name: clientFileNames.phpIni, text: `curl.cainfo = '${mergedFile}'\nopenssl.cafile = '${mergedFile}'\n` },
+    { name: clientFileNames.phpIni, text: `curl.cainfo = ${forPhp}\nopenssl.cafile = ${forPhp}\n` },
   ];
 }
 
@@ -39,7 +40,9 @@ function aptConf(mergedFile: string, { aptConf: included, isForRootAlone }: Clie
   ].join('\n');
 }
 
-/** Whether a path can stand in all of these files: none of them has a way to write a quote or a line end. */
-export function canStandInClientFiles(path: string): boolean {
-  return !/["'\\\p{Cc}]/u.test(path) && path.trim() === path;
-}
+/** Which paths can stand in each file: there is no way to write the others (tried with wget 1.21, apt 2.6 and PHP 8.2). */
+export const canStandIn = {
+  wgetrc: (path: string) => !/\p{Cc}/u.test(path) && path.trim() === path,
+  aptConf: (path: string) => !/["\p{Cc}]/u.test(path),
+  phpIni: (path: string) => !/["\p{Cc}]/u.test(path) && (!path.includes("'") || !/[\\$]/.test(path)),
+} as const;

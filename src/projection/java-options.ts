@@ -1,15 +1,15 @@
 // JAVA_TOOL_OPTIONS with the gateway in it: what its owner has there stays, but for the way to a proxy. Every JVM splits the
 // variable at white space and takes quotes of either kind away (JDK source, arguments.cpp; tried with 17 and 25). Pure.
+import { basename } from 'node:path';
 import { javaUnproxiedHosts } from './no-proxy.ts';
-
-type JavaTrustStore = { readonly path: string; readonly password: string };
 
 export type JavaWish = {
   /** JAVA_TOOL_OPTIONS of the owner */
   readonly own: string;
   /** undefined where connections need no proxy */
   readonly proxyUrl: string | undefined;
-  readonly trustStore: JavaTrustStore | undefined;
+  /** path of a PKCS#12 file that opens without a password */
+  readonly trustStore: string | undefined;
   /** entries of NO_PROXY */
   readonly unproxied: readonly string[];
 };
@@ -30,7 +30,7 @@ export function javaOptions(wish: JavaWish): JavaOptions {
   const ours = new Map([...proxy.properties, ...trust.properties]);
   const replaced = options.flatMap(({ property, text }) => {
     const value = property === undefined ? undefined : ours.get(property.key);
-    return value === undefined || property?.value === value || property?.key === unproxiedKey ? [] : [text];
+    return value === undefined || property?.value === value || isNoLoss(property?.key) ? [] : [text];
   });
   const kept = options.filter(({ property }) => property === undefined || !ours.has(property.key));
   return {
@@ -41,6 +41,11 @@ export function javaOptions(wish: JavaWish): JavaOptions {
       ...trust.warnings,
     ],
   };
+}
+
+/** what of it matters is in ours too */
+function isNoLoss(key = ''): boolean {
+  return key === unproxiedKey || key.startsWith(trustStoreKey);
 }
 
 type Properties = {
@@ -74,15 +79,15 @@ function proxyProperties({ proxyUrl, unproxied }: JavaWish, options: readonly Ja
 function trustProperties({ trustStore }: JavaWish, options: readonly JavaOption[]): Properties {
   if (trustStore === undefined) return nothing;
   const own = valueOf(options, trustStoreKey);
-  if (own !== undefined && own !== trustStore.path) {
+  // one of that name was set by leafgate, for another gateway
+  if (own !== undefined && basename(own) !== basename(trustStore)) {
     const warning = `${variable} has a trust store of its own (${own}), which stays: import the gateway's CA there with keytool`;
     return { ...nothing, warnings: [warning] };
   }
   return {
     properties: [
-      [trustStoreKey, trustStore.path],
+      [trustStoreKey, trustStore],
       [`${trustStoreKey}Type`, 'PKCS12'],
-      [`${trustStoreKey}Password`, trustStore.password],
     ],
     warnings: [],
   };

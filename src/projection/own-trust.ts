@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { readRegularFile } from '../read-regular-file.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { actorRuntimes } from './actor-runtimes.ts';
-import { canStandInClientFiles } from './client-files.ts';
+import { canStandIn } from './client-files.ts';
 import type { InheritedEnvironment } from './no-proxy.ts';
 import { readOwnWgetrc } from './own-wgetrc.ts';
 import { parseRoots } from './system-roots.ts';
@@ -155,7 +155,7 @@ function findAptConf({ own, ownAptConf }: OwnTrustRequest, { left, warnings }: F
   const path = resolve(named);
   const written = ownAptConf(path);
   if (written !== undefined) return written === '' ? undefined : written;
-  if (existsSync(path) && canStandInClientFiles(path)) return path;
+  if (existsSync(path) && canStandIn.aptConf(path)) return path;
   left.add('APT_CONFIG');
   warnings.push(`APT_CONFIG stays as it is, without the gateway's CA: ${path} cannot be included`);
   return undefined;

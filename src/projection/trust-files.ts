@@ -8,6 +8,7 @@ import { replaceFile } from '../replace-file.ts';
 import { systemReason } from '../system-error.ts';
 import { bundleText } from '../x509/bundle-text.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
+import { encodePkcs12TrustStore } from '../x509/pkcs12-trust-store.ts';
 import { clientFileNames, clientFiles, type ClientFileParts } from './client-files.ts';
 import { projectionErrors } from './projection-errors.ts';
 
@@ -17,6 +18,8 @@ export type TrustFiles = {
   readonly caFile: string;
   /** anchors and system roots: right for variables that add and for those that replace */
   readonly mergedFile: string;
+  /** the same as a trust store of Java's (PKCS#12) */
+  readonly p12File: string;
   /** for wget, apt and PHP, which read no variable for their roots */
   readonly wgetrcFile: string;
   readonly aptConfFile: string;
@@ -36,6 +39,7 @@ export function trustFilePaths(dir: string): TrustFiles {
   return {
     caFile: join(dir, 'ca.pem'),
     mergedFile: join(dir, 'ca-and-system.pem'),
+    p12File: join(dir, 'ca-and-system.p12'),
     wgetrcFile: join(dir, clientFileNames.wgetrc),
     aptConfFile: join(dir, clientFileNames.aptConf),
     phpFolder: join(dir, clientFileNames.phpFolder),
@@ -46,10 +50,12 @@ export function trustFilePaths(dir: string): TrustFiles {
 export async function writeTrustFiles(options: WriteTrustFilesOptions): Promise<TrustFiles> {
   const { dir, anchors, systemRoots, settings } = options;
   const paths = trustFilePaths(dir);
+  const all = [...anchors, ...systemRoots];
   try {
     makeFolder(paths.phpFolder);
     await writeIfNew(paths.caFile, bundleText(anchors));
-    await writeIfNew(paths.mergedFile, bundleText([...anchors, ...systemRoots]));
+    await writeIfNew(paths.mergedFile, bundleText(all));
+    await writeIfNew(paths.p12File, encodePkcs12TrustStore(all.map(({ der }) => der)));
     // a wgetrc may hold passwords
     const mode = (settings?.wgetrc ?? '') === '' ? fileMode : 0o600;
     for (const { name, text } of clientFiles(paths.mergedFile, { ...settings, isForRootAlone: isForRootAlone(dir) })) {
@@ -72,7 +78,8 @@ function isForRootAlone(dir: string): boolean {
 /** public certificates: any local user may read them where the folder lets him */
 const fileMode = 0o644;
 
-async function writeIfNew(path: string, text: string, mode = fileMode): Promise<void> {
-  if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return;
-  await replaceFile(path, text, mode);
+async function writeIfNew(path: string, content: string | Uint8Array, mode = fileMode): Promise<void> {
+  const bytes = Buffer.from(content);
+  if ((await readFile(path).catch(() => undefined))?.equals(bytes) === true) return;
+  await replaceFile(path, bytes, mode);
 }

@@ -53,7 +53,12 @@ describeWithTools('leafgate up', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': en
       time: expect.stringMatching(/^\d{4}-.*Z$/),
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       proxyUrl: gateway.proxyUrl,
-      trust: { ca: gateway.caFile, caAndSystem: gateway.mergedFile, wgetrc: expect.stringMatching(/wgetrc$/) },
+      trust: {
+        ca: gateway.caFile,
+        caAndSystem: gateway.mergedFile,
+        caAndSystemPkcs12: gateway.mergedFile.replace(/pem$/, 'p12'),
+        wgetrc: expect.stringMatching(/wgetrc$/),
+      },
       ca: {
         id: expect.stringMatching(/^ca-[0-9a-f]{8}$/),
         subject: expect.stringMatching(/^O=leafgate, CN=leafgate CA [0-9a-f]{8}$/),

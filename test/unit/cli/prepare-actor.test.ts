@@ -68,6 +68,9 @@ describe('a file of roots in a variable', () => {
       expect(held(variables[name])).toEqual(hashes(anchor, root, corp));
     }
     expect(held(variables['NODE_EXTRA_CA_CERTS'])).toEqual(hashes(anchor));
+    const store = variables['SSL_CERT_FILE']?.replace(/pem$/, 'p12') ?? '';
+    expect(variables['JAVA_TOOL_OPTIONS']).toContain(`trustStore=${store}`);
+    expect(readFileSync(store).includes(Buffer.from(corp.der))).toBe(true);
   });
 
   test('that adds is folded into both', async () => {
@@ -188,9 +191,11 @@ describe('settings files of an owner', () => {
 test('no variable names a file that an older gateway did not write', async () => {
   const files = trustFilePaths(trustDir);
   rmSync(files.aptConfFile);
+  rmSync(files.p12File);
   rmSync(files.phpFolder, { recursive: true });
   const { variables } = await prepare({});
   expect(variables).not.toHaveProperty('APT_CONFIG');
   expect(variables).not.toHaveProperty('PHP_INI_SCAN_DIR');
+  expect(variables['JAVA_TOOL_OPTIONS']).not.toContain('trustStore');
   expect(variables).toHaveProperty('WGETRC');
 });

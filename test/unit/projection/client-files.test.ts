@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canStandInClientFiles, clientFiles } from '../../../src/projection/client-files.ts';
+import { canStandIn, clientFiles } from '../../../src/projection/client-files.ts';
 
 const text = (name: string, ...given: Parameters<typeof clientFiles>) =>
   clientFiles(...given).find((file) => file.name === name)?.text;
@@ -23,13 +23,18 @@ test('apt fetches as root only where its own user could not read the file', () =
 });
 
 test.each([
-  ['/run/leafgate/trust/ca.pem', true],
-  ['/a b/$x;#/ü', true],
-  ['/a"b', false],
-  ["/a'b", false],
-  ['/a\\b', false],
-  ['/a\nb', false],
-  ['/a ', false],
-])('whether %j can stand in all of them: %s', (path, expected) => {
-  expect(canStandInClientFiles(path)).toBe(expected);
+  ['/run/leafgate/trust/ca.pem', ['wgetrc', 'aptConf', 'phpIni']],
+  ['/a b/$x;#/ü', ['wgetrc', 'aptConf', 'phpIni']],
+  ["/O'Brien", ['wgetrc', 'aptConf', 'phpIni']],
+  ["/O'Brien/${x}", ['wgetrc', 'aptConf']],
+  ['/a"b', ['wgetrc']],
+  ['/a\\b', ['wgetrc', 'aptConf', 'phpIni']],
+  ['/a\nb', []],
+  ['/a ', ['aptConf', 'phpIni']],
+])('in which of them the path %j can stand', (path, expected) => {
+  expect(Object.entries(canStandIn).flatMap(([file, can]) => (can(path) ? [file] : []))).toEqual(expected);
+});
+
+test('an apostrophe in the path leaves PHP the other quotes', () => {
+  expect(text('php/php.ini', "/O'Brien/ca.pem")).toContain(`curl.cainfo = "/O'Brien/ca.pem"`);
 });

@@ -4,7 +4,6 @@ import { javaUnproxiedHosts } from '../../../src/projection/no-proxy.ts';
 
 const build = (wish: Partial<JavaWish>) =>
   javaOptions({ own: '', proxyUrl: undefined, trustStore: undefined, unproxied: [], ...wish });
-const store = (path: string) => ({ path, password: 'changeit' });
 const proxyUrl = 'http://127.0.0.1:3128';
 
 describe('JAVA_TOOL_OPTIONS', () => {
@@ -44,14 +43,22 @@ describe('JAVA_TOOL_OPTIONS', () => {
   });
 
   test('is the same when it is built upon itself', () => {
-    const wish = { proxyUrl, trustStore: store('/a b/t.p12'), unproxied: ['localhost', '.svc'] };
+    const wish = { proxyUrl, trustStore: '/a b/t.p12', unproxied: ['localhost', '.svc'] };
     const once = build(wish);
     expect(build({ ...wish, own: once.text })).toEqual(once);
   });
 
+  test('takes the place of a trust store that leafgate has set for another gateway', () => {
+    const own = build({ trustStore: '/one/ca-and-system.p12' }).text;
+    const { text, warnings } = build({ own, trustStore: '/other/ca-and-system.p12' });
+    expect(text).not.toContain('/one/');
+    expect(text).toContain('/other/');
+    expect(warnings).toEqual([]);
+  });
+
   test('leaves a trust store of its owner in force, and says so', () => {
     const own = '-Djavax.net.ssl.trustStore=/corp.jks -Djavax.net.ssl.trustStorePassword=secret';
-    const { text, warnings } = build({ own, trustStore: store('/t.p12') });
+    const { text, warnings } = build({ own, trustStore: '/t.p12' });
     expect(text).toBe(own);
     expect(warnings).toEqual([expect.stringMatching(/trust store of its own \(\/corp\.jks\)/)]);
   });
@@ -59,7 +66,7 @@ describe('JAVA_TOOL_OPTIONS', () => {
   test.each([`/a b`, `/a"b`, `/a'b`, `/a"b'c d`, '/a\nb', '/a$b\\c'])(
     'quotes the path %j as a JVM reads it',
     (path) => {
-      const { text } = build({ trustStore: store(path) });
+      const { text } = build({ trustStore: path });
       // as the JDK does: quotes of either kind are taken away, white space within them stays
       expect(asJvmReads(text)).toContain(`-Djavax.net.ssl.trustStore=${path}`);
     },

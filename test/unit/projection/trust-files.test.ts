@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { bundleText } from '../../../src/x509/bundle-text.ts';
 import { trustFilePaths, writeTrustFiles } from '../../../src/projection/trust-files.ts';
 import { parseCertificateBundle } from '../../../src/x509/pem.ts';
+import { encodePkcs12TrustStore } from '../../../src/x509/pkcs12-trust-store.ts';
 import { makeCa } from '../../support/ca-workshop.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 
@@ -27,7 +28,14 @@ describe('the trust files', () => {
     const files = await writeTrustFiles({ dir, anchors: [anchor, oldAnchor], systemRoots: [root, otherRoot] });
     expect(hashesIn(files.caFile)).toEqual(sorted(anchor, oldAnchor));
     expect(hashesIn(files.mergedFile)).toEqual(sorted(anchor, oldAnchor, root, otherRoot));
-    expect(readdirSync(dir).sort()).toEqual(['apt.conf', 'ca-and-system.pem', 'ca.pem', 'php', 'wgetrc']);
+    expect(readdirSync(dir).sort()).toEqual([
+      'apt.conf',
+      'ca-and-system.p12',
+      'ca-and-system.pem',
+      'ca.pem',
+      'php',
+      'wgetrc',
+    ]);
   });
 
   test('hold nothing but certificate blocks: Java and strict readers refuse comments', async () => {
@@ -70,7 +78,14 @@ describe('the trust files', () => {
       message: expect.stringContaining('it is a folder') as unknown,
     });
     expect(readFileSync(files.mergedFile, 'utf8')).toBe(kept);
-    expect(readdirSync(dir).sort()).toEqual(['apt.conf', 'ca-and-system.pem', 'ca.pem', 'php', 'wgetrc']);
+    expect(readdirSync(dir).sort()).toEqual([
+      'apt.conf',
+      'ca-and-system.p12',
+      'ca-and-system.pem',
+      'ca.pem',
+      'php',
+      'wgetrc',
+    ]);
   });
 
   test('are whole when two writers are at them at once', async () => {
@@ -81,6 +96,12 @@ describe('the trust files', () => {
       const { caFile } = trustFilePaths(dir);
       expect([bundleText([anchor]), bundleText([oldAnchor])]).toContain(readFileSync(caFile, 'utf8'));
     }
+  });
+
+  test('are also a trust store for Java, of anchors and system roots', async () => {
+    const { p12File } = await writeTrustFiles({ dir, anchors: [anchor], systemRoots: [root] });
+    const expected = encodePkcs12TrustStore([anchor.der, root.der]);
+    expect(Buffer.compare(readFileSync(p12File), expected)).toBe(0);
   });
 
   test('tell wget, apt and PHP where the merged bundle is', async () => {
