@@ -1,20 +1,20 @@
-// A bundle in the form that a volume asks for. Pure; must not know where it is written.
-import type { TrustForm } from '../settings/trust-volume.ts';
+// A bundle in the form of the file that a volume asks for. Pure; must not know where it is written.
 import { encodePkcs12TrustStore } from '../x509/pkcs12-trust-store.ts';
 import { readPemBlocks } from '../x509/pem.ts';
 import type { TrustFile } from './trust-file.ts';
-import { volumeErrors } from './volume-errors.ts';
 
 /** The bytes of a file, the same for the same bundle. */
-export function encodeForm({ path, pemBundle, form }: TrustFile & { readonly form: TrustForm }): Uint8Array {
+export function encodeForm(form: 'PEM' | 'PKCS12', file: TrustFile): Uint8Array {
   switch (form) {
     case 'PEM':
-      return Buffer.from(pemBundle, 'latin1');
+      return Buffer.from(file.pemBundle, 'latin1');
     case 'PKCS12':
-      return encodePkcs12TrustStore(readPemBlocks(pemBundle, path).map(({ bytes }) => bytes));
-    case 'NSS':
-      throw volumeErrors.error('volume-form-unsupported', { path, form });
+      return encodePkcs12TrustStore(certificatesOf(file));
     default:
       return form satisfies never;
   }
+}
+
+export function certificatesOf({ path, pemBundle }: TrustFile): readonly Uint8Array[] {
+  return readPemBlocks(pemBundle, path).map(({ bytes }) => bytes);
 }

@@ -30,7 +30,7 @@ export type PlacedFile = {
 const draftPattern = /^\.[0-9a-f]{32}\.leafgate-new$/;
 
 /** of its own, so that two writers never share one; the name of the file is not in it, since it may be as long as a name can be */
-function newDraftName(): string {
+export function newDraftName(): string {
   return `.${randomUUID().replaceAll('-', '')}.leafgate-new`;
 }
 

@@ -105,8 +105,8 @@ export async function namesIn(folder: Folder): Promise<readonly string[]> {
   return names;
 }
 
-/** A database that was not finished, with what it was made from: files only, so that one look is enough. */
-async function removeDraftFolder(above: Folder, name: string): Promise<void> {
+/** A database that was not finished, or what one is made from; files only. What is gone is fine. */
+export async function removeDraftFolder(above: Folder, name: string): Promise<void> {
   await removeFolder(above, name, () => true);
 }
 

@@ -1,5 +1,6 @@
 // What can go wrong when a volume's files are written. Must not know which bundle or backend a file is made of.
-import { errorSlice, exitCodes } from '../errors.ts';
+import { LeafgateError, errorSlice, exitCodes } from '../errors.ts';
+import { systemCode, systemReason } from '../system-error.ts';
 
 export const volumeErrors = errorSlice({
   'volume-file-not-written': {
@@ -27,14 +28,32 @@ export const volumeErrors = errorSlice({
     remedy: 'run as root or with CAP_CHOWN, or leave the owner out',
     exitCode: exitCodes.environment,
   },
-  'volume-form-unsupported': {
-    message: '{path} cannot be written: leafgate does not write the form {form} yet',
-    remedy: 'ask for PEM or PKCS12',
-    exitCode: exitCodes.usage,
-  },
   'volume-file-empty': {
     message: '{path} would be empty, and who reads an empty file trusts nobody',
     remedy: 'give the bundle at least one certificate',
     exitCode: exitCodes.usage,
   },
+  'nss-tool-missing': {
+    message: '{tool}, which writes NSS databases, is not on this machine',
+    remedy: 'install it (Debian and Ubuntu: libnss3-tools), or ask for another form than NSS',
+    exitCode: exitCodes.environment,
+  },
+  'nss-tool-failed': {
+    message: 'certutil could not write the NSS database {path}: {detail}',
+    remedy: 'see that nobody has set a password for it, or remove it: it is then made anew',
+    exitCode: exitCodes.environment,
+  },
+  'nss-database-unsafe': {
+    message: 'the NSS database {path} is not whole, or others may write to it, so that certutil is not let in',
+    remedy: 'remove it: it is then made anew',
+    exitCode: exitCodes.environment,
+  },
 });
+
+/** Whatever was thrown while `path` was written; what is an error of ours stays it. */
+export function notWritten(path: string, thrown: unknown): LeafgateError {
+  if (thrown instanceof LeafgateError) return thrown;
+  const code = systemCode(thrown) ?? (thrown instanceof Error ? systemCode(thrown.cause) : undefined);
+  const fields = { path, detail: systemReason(thrown), reason: code ?? 'unknown' };
+  return volumeErrors.error('volume-file-not-written', fields, thrown);
+}

@@ -3,14 +3,16 @@
 // others is touched. Must not know bundles, backends or actors.
 import { join } from 'node:path';
 import { LeafgateError } from '../errors.ts';
-import { systemCode, systemReason } from '../system-error.ts';
+import { systemCode } from '../system-error.ts';
 import type { TrustForm } from '../settings/trust-volume.ts';
-import { encodeForm } from './encode-form.ts';
+import { certificatesOf, encodeForm } from './encode-form.ts';
+import { claimPaths, settle, type Claimed } from './claim-paths.ts';
 import type { Folder, Owner } from './held-folder.ts';
+import { keepDatabase } from './nss-database.ts';
 import { isDraftName, isThere, placeFile, type WriteStep } from './place-file.ts';
-import { isUnsafe, notRemoved, pruneFolders, removeEntries, sweepFolder } from './remove-entries.ts';
+import { isUnsafe, notRemoved, removeEntries, sweepFolder } from './remove-entries.ts';
 import type { TrustFile } from './trust-file.ts';
-import { volumeErrors } from './volume-errors.ts';
+import { notWritten, volumeErrors } from './volume-errors.ts';
 import {
   makeVolumeFolder,
   openVolumeFolder,
@@ -19,16 +21,8 @@ import {
   type VolumeFolder,
   type VolumeFolderOptions,
 } from './volume-folder.ts';
-import {
-  areNested,
-  claim,
-  foldersAbove,
-  release,
-  whyUnclean,
-  type EntryKind,
-  type VolumeManifest,
-} from './volume-manifest.ts';
-import { missingFolders, split, within } from './walk-volume.ts';
+import { whyUnclean, type EntryKind } from './volume-manifest.ts';
+import { split, within } from './walk-volume.ts';
 
 export type WantedFile = TrustFile & { readonly form: TrustForm };
 
@@ -41,12 +35,14 @@ type WriteOutcome = { readonly path: string } & (
 
 export type VolumeWriterOptions = {
   readonly dir: string;
-  /** of files and of the folders that are made; the process's own when left out */
+  /** of files and of the folders that are made, not of NSS databases; the process's own when left out */
   readonly owner?: Owner;
   /** default 0644 */
   readonly fileMode?: number;
   /** default 0755; folders that exist keep theirs */
   readonly folderMode?: number;
+  /** the program that writes NSS databases; default `certutil`, where the system keeps its programs */
+  readonly certutil?: string;
   /** for tests that end the process there */
   readonly afterStep?: (step: WriteStep) => void;
 };
@@ -65,11 +61,16 @@ export interface VolumeWriter {
   remove(): Promise<void>;
 }
 
-type Writing = VolumeFolderOptions & { readonly fileMode: number; readonly owner: Owner | undefined };
+type Writing = VolumeFolderOptions & {
+  readonly fileMode: number;
+  readonly owner: Owner | undefined;
+  readonly certutil: string;
+};
 
 export function openVolumeWriter(options: VolumeWriterOptions): VolumeWriter {
-  const { dir, owner, fileMode = 0o644, folderMode = 0o755, afterStep = () => undefined } = options;
-  const writing = { dir, owner, fileMode, folderAccess: { mode: folderMode, owner }, afterStep };
+  const { dir, owner, fileMode = 0o644, folderMode = 0o755, certutil = 'certutil' } = options;
+  const afterStep = options.afterStep ?? (() => undefined);
+  const writing = { dir, owner, fileMode, folderAccess: { mode: folderMode, owner }, certutil, afterStep };
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = async <T>(act: () => Promise<T>): Promise<T> => {
     const next = last.then(act);
@@ -138,18 +139,30 @@ async function writeGood(writing: Writing, files: readonly WantedFile[]): Promis
     return files.map(({ path }) => failed(path, error));
   }
   try {
-    const kinds = new Map(files.map(({ path }): [string, EntryKind] => [path, 'file']));
-    const claimed = await claimPaths(writing, volume, kinds);
+    const kinds = new Map(files.map(({ path, form }) => [path, kindOf(form)] as const));
+    const claimed = await claimPaths(volume, kinds, writing.afterStep);
     const outcomes: WriteOutcome[] = [];
-    for (const file of files) {
+    // databases last, since they take a process and its time
+    for (const file of [...files].sort((one, other) => rankOf(one) - rankOf(other))) {
       const refusal = claimed.refusals.get(file.path);
-      outcomes.push(refusal === undefined ? await writeFile(writing, volume.top, file) : failed(file.path, refusal));
+      outcomes.push(
+        refusal === undefined ? await writeFile(volume.top, file, writing, claimed) : failed(file.path, refusal),
+      );
     }
-    await settle(writing, volume.top, claimed, outcomes);
+    const unwritten = new Set(outcomes.filter(({ kind }) => kind === 'failed').map(({ path }) => path));
+    await settle(volume.top, claimed, unwritten, writing.afterStep);
     return outcomes;
   } finally {
     await volume.top.handle.close();
   }
+}
+
+function kindOf(form: TrustForm): EntryKind {
+  return form === 'NSS' ? 'database' : 'file';
+}
+
+function rankOf({ form }: WantedFile): number {
+  return form === 'NSS' ? 1 : 0;
 }
 
 function whyRefused({ dir }: Writing, { path, pemBundle }: WantedFile): LeafgateError | undefined {
@@ -163,63 +176,16 @@ function failed(path: string, error: LeafgateError): WriteOutcome {
   return { path, kind: 'failed', error };
 }
 
-function notWritten(path: string, thrown: unknown): LeafgateError {
-  if (thrown instanceof LeafgateError) return thrown;
-  const code = systemCode(thrown) ?? (thrown instanceof Error ? systemCode(thrown.cause) : undefined);
-  const fields = { path, detail: systemReason(thrown), reason: code ?? 'unknown' };
-  return volumeErrors.error('volume-file-not-written', fields, thrown);
-}
-
-type Claimed = {
-  readonly manifest: VolumeManifest;
-  /** what was not ours before */
-  readonly fresh: readonly string[];
-  /** by path: what cannot be written since it could not be noted that it is ours */
-  readonly refusals: ReadonlyMap<string, LeafgateError>;
-};
-
-/** First it is noted what is ours, then it is written: a run that is killed leaves nothing that nobody knows of. */
-async function claimPaths(
-  { afterStep }: Writing,
-  { top, manifest: before }: VolumeFolder,
-  wanted: ReadonlyMap<string, EntryKind>,
-): Promise<Claimed> {
-  const fresh = [...wanted.keys()].filter((path) => !before.entries.has(path));
-  const inTheWay = [...before.entries].filter(([path, kind]) => isInTheWay(path, kind, wanted));
-  try {
-    const { manifest } = await removeEntries(
-      top,
-      before,
-      inTheWay.map(([path]) => path),
-    );
-    const folders = await missingFolders(top, [...new Set(fresh.flatMap(foldersAbove))]);
-    const claimed = claim(manifest, wanted, folders);
-    if (fresh.length > 0 || inTheWay.length > 0) await saveManifest(top, claimed, afterStep);
-    return { manifest: claimed, fresh, refusals: new Map() };
-  } catch (thrown) {
-    const refusals = fresh.map((path) => [path, notWritten(join(top.path, path), thrown)] as const);
-    return { manifest: before, fresh: [], refusals: new Map(refusals) };
-  }
-}
-
-/** a file of before where a folder goes now, or the other way round */
-function isInTheWay(path: string, kind: EntryKind, wanted: ReadonlyMap<string, EntryKind>): boolean {
-  const wantedKind = wanted.get(path);
-  if (wantedKind !== undefined) return wantedKind !== kind;
-  return [...wanted.keys()].some((other) => areNested(path, other));
-}
-
 /** another run may take a folder away that is still empty: then it is made again */
 const maxAttempts = 3;
 
-async function writeFile(writing: Writing, top: Folder, file: WantedFile): Promise<WriteOutcome> {
-  const { folderAccess, afterStep, fileMode, owner } = writing;
-  const { above, name } = split(file.path);
+async function writeFile(top: Folder, file: WantedFile, writing: Writing, claimed: Claimed): Promise<WriteOutcome> {
+  const make = { access: writing.folderAccess, afterStep: writing.afterStep };
+  const isOurs = !claimed.fresh.includes(file.path);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const make = { access: folderAccess, afterStep };
-      const placed = { name, bytes: encodeForm(file), access: { mode: fileMode, owner }, afterStep };
-      const kind = await within(top, above, make, (folder) => placeFile(folder, placed));
+      const place = (folder: Folder): ReturnType<typeof placeForm> => placeForm(folder, file, writing, isOurs);
+      const kind = await within(top, split(file.path).above, make, place);
       return { path: file.path, kind: kind ?? 'unchanged' };
     } catch (thrown) {
       if (systemCode(thrown) === 'ENOENT' && attempt < maxAttempts) continue;
@@ -228,20 +194,16 @@ async function writeFile(writing: Writing, top: Folder, file: WantedFile): Promi
   }
 }
 
-/** What was claimed and never came to be is not ours: it may be somebody else's by now. */
-async function settle(
-  { afterStep }: Writing,
-  top: Folder,
-  { manifest, fresh }: Claimed,
-  outcomes: readonly WriteOutcome[],
-): Promise<void> {
-  const unwritten = new Set(outcomes.filter(({ kind }) => kind === 'failed').map(({ path }) => path));
-  const unclaimed = new Set(fresh.filter((path) => unwritten.has(path)));
-  if (unclaimed.size === 0) return;
-  const left = release(manifest, unclaimed);
-  await pruneFolders(top, manifest, left);
-  // a full disk: the next write claims and settles again
-  await saveManifest(top, left, afterStep).catch(() => undefined);
+function placeForm(
+  folder: Folder,
+  file: WantedFile,
+  { fileMode, owner, certutil, afterStep }: Writing,
+  isOurs: boolean,
+): Promise<'written' | 'unchanged'> {
+  const { name } = split(file.path);
+  if (file.form === 'NSS')
+    return keepDatabase(folder, { name, certificates: certificatesOf(file), isOurs, certutil, afterStep });
+  return placeFile(folder, { name, bytes: encodeForm(file.form, file), access: { mode: fileMode, owner }, afterStep });
 }
 
 async function heldEntries({ dir }: Writing): Promise<ReadonlyMap<string, EntryKind>> {
