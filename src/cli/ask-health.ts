@@ -1,5 +1,6 @@
 // One question to the health server of a running gateway, on its socket or port: bounded in time and size.
-import { request, type RequestOptions } from 'node:http';
+import type { RequestOptions } from 'node:http';
+import { request } from '../node-http.ts';
 import { systemReason } from '../system-error.ts';
 
 export type HealthAnswer =

@@ -1,6 +1,7 @@
 // The sidecar's private door: `leafgate drain` speaks to it from a hook in the sidecar's own container. Only this user reaches
 // the socket.
-import { createServer, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { createServer } from '../node-http.ts';
 import { listenPrivately } from '../private-socket.ts';
 import type { DrainOutcome } from './paired-drain.ts';
 

@@ -1,8 +1,9 @@
 // The sidecar's settings from the folder that a gateway's ConfigMap is mounted at.
 import { join } from 'node:path';
 import { readRegularFile } from '../read-regular-file.ts';
+import { parseSidecarSettings } from '../settings/parse-sidecar-settings.ts';
 import { podFiles } from '../settings/pod-layout.ts';
-import { parseSidecarSettings, type SidecarSettings } from '../settings/sidecar-settings.ts';
+import type { SidecarSettings } from '../settings/sidecar-settings.ts';
 import { cliErrors } from './cli-errors.ts';
 
 /** a few lines, and one for each certificate for origins */

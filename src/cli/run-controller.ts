@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { seconds } from '../clock.ts';
+import { createCommonRoots } from '../controller/common-roots.ts';
 import { prepareController } from '../controller/prepare-controller.ts';
 import { releaseGateways } from '../controller/release-gateways.ts';
 import { startController, type RunningController } from '../controller/start-controller.ts';
@@ -26,6 +27,11 @@ import { signalHeard } from './stop-signals.ts';
 const leaseCallTimeoutMs = seconds(5);
 /** the longest that Node's timers can wait; this one only keeps the process alive while all it does is wait */
 const holdMs = 2 ** 31 - 1;
+/**
+ * Node cuts small buffers from pieces of this size, 64 KiB by itself, and one such buffer keeps its whole piece: each watch that
+ * waits for its next event had one, 5 MB with 50 gateways (measured on Node 24.22).
+ */
+const bufferPoolBytes = 8 * 1024;
 
 export async function runController(
   values: ControllerValues,
@@ -33,6 +39,7 @@ export async function runController(
   context: CommandContext,
 ): Promise<void> {
   const settings = readControllerOptions(values, source);
+  Buffer.poolSize = bufferPoolBytes;
   const { io } = context;
   const log = context.createLog(settings.json);
   const closers = createClosers();
@@ -87,7 +94,7 @@ async function serve(
     ...{ client, leaseClient, clock, log, metrics, lease, bundles },
     random: Math.random,
     identity: `${io.env['POD_NAME'] ?? hostname()}_${randomBytes(4).toString('hex')}`,
-    commonRoots: (await readSystemRoots()).certificates,
+    commonRoots: createCommonRoots((await readSystemRoots()).certificates),
   });
   running.controller = started;
   closers.add('controller', () => started.close());

@@ -3,7 +3,7 @@
 // last good value in force, and holds nothing else back. Pure.
 import type { EgressGateway } from '../settings/egress-gateway-types.ts';
 import { maxRenderedBytes, podFiles } from '../settings/pod-layout.ts';
-import { parseSidecarSettings } from '../settings/sidecar-settings.ts';
+import { mountedOriginSecrets } from '../settings/sidecar-settings.ts';
 import type { Observed } from './controller-types.ts';
 import type { Render } from './remember-renderings.ts';
 import { renderGateway, type RenderedGateway } from './render-gateway.ts';
@@ -74,21 +74,11 @@ function gate({ gateway, originRootsPem, clientRootsPem, goodOriginSecrets }: Fi
 
 /** A Secret that pods mount already stays, whatever is wrong with it now; one that is not good is not mounted anew. */
 function originCertificates({ spec }: EgressGateway, good: ReadonlySet<string>, last: Files) {
-  const mounted = mountedSecrets(last);
+  // what another version wrote may say nothing: its Secrets are judged as new ones
+  const mounted = mountedOriginSecrets(last[podFiles.sidecar] ?? '');
   const wanted = spec.origins.clientCertificates;
   const kept = wanted.filter(({ secretName }) => good.has(secretName) || mounted.has(secretName));
   return { clientCertificates: kept, isComplete: wanted.every(({ secretName }) => good.has(secretName)) };
-}
-
-function mountedSecrets(last: Files): ReadonlySet<string> {
-  const text = last[podFiles.sidecar];
-  if (text === undefined) return new Set();
-  try {
-    return new Set(parseSidecarSettings(text, podFiles.sidecar).originCertificates.map(({ secret }) => secret));
-  } catch {
-    // another version wrote it: the Secrets are judged as new ones
-    return new Set();
-  }
 }
 
 function isSame(one: Files, other: Files): boolean {

@@ -2,13 +2,13 @@
 // its files. Pure: what the API said comes as an argument.
 import { millis, type EpochMs } from '../clock.ts';
 import type { ObjectPlace } from '../kube/kube-types.ts';
-import { originRoots } from '../pool/origin-roots.ts';
 import type { ConfigMapKey, EgressGateway } from '../settings/egress-gateway-types.ts';
 import { quantitySettings } from '../settings/quantity-settings.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
 import { bundleContent } from './build-bundle.ts';
 import { readBundleText } from './bundle-text.ts';
+import type { CommonRoots } from './common-roots.ts';
 import type { Judgements, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import type { Look } from './followed-objects.ts';
 import type { GatewayDependencies } from './gateway-dependencies.ts';
@@ -31,7 +31,7 @@ export type GatewayFacts = {
   readonly now: EpochMs;
   readonly clusterDomain: string;
   /** what origins are verified with beside the gateway's own choice */
-  readonly commonRoots: readonly Certificate[];
+  readonly commonRoots: CommonRoots;
 };
 
 export type GatewayView = {
@@ -115,7 +115,7 @@ function originRootsPem(
 ): string | undefined {
   const own = ownAnchors(pool, facts);
   if (own.length === 0 || origin?.certificates.length === 0) return undefined;
-  return pem(originRoots([...facts.commonRoots, ...(origin?.certificates ?? [])], own));
+  return facts.commonRoots.pemWith(origin?.certificates ?? [], own);
 }
 
 /** Those of the pool, and those that are published: an anchor that leaves the pool is still trusted by actors. */

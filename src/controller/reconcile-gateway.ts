@@ -7,10 +7,10 @@ import type { KubeClient, KubeObject, ObjectPlace } from '../kube/kube-types.ts'
 import type { Log } from '../observe/log.ts';
 import { identityOf, parseEgressGateway, trustBundleOf } from '../settings/egress-gateway.ts';
 import type { EgressGateway, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
-import type { Certificate } from '../x509/certificate-types.ts';
 import type { BundleVersionWatch } from './bundle-version-watch.ts';
 import type { KnownGateways } from './bundle-claim.ts';
 import type { ClusterWrites } from './cluster-writes.ts';
+import type { CommonRoots } from './common-roots.ts';
 import type { Judgements } from './controller-types.ts';
 import type { FollowedObjects, Look } from './followed-objects.ts';
 import { earlierClaim } from './deployment-claim.ts';
@@ -39,7 +39,7 @@ export type ReconcileParts = RoundTerms & {
   readonly log: Log;
   readonly signers: readonly SignerBound[];
   readonly clusterDomain: string;
-  readonly commonRoots: readonly Certificate[];
+  readonly commonRoots: CommonRoots;
   /** by the name of the bundle */
   readonly inTurn: TurnsByKey;
   readonly render: Render;

@@ -9,8 +9,8 @@ import { electByLease, type LeaseElection } from '../kube/lease-election.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
-import type { Certificate } from '../x509/certificate-types.ts';
 import { watchBundleVersion } from './bundle-version-watch.ts';
+import type { CommonRoots } from './common-roots.ts';
 import { gatewayKey, indexGateways, type GatewayFollower, type GatewayIndex } from './gateway-index.ts';
 import { conditionTypes } from './condition-table.ts';
 import type { Bounds, LeasePlace } from './required-rules.ts';
@@ -29,7 +29,7 @@ export type ControllerRequest = Bounds & {
   readonly identity: string;
   readonly lease: LeasePlace;
   readonly clusterDomain: string;
-  readonly commonRoots: readonly Certificate[];
+  readonly commonRoots: CommonRoots;
   readonly resyncMs: DurationMs;
   /** what the API server serves now */
   readonly bundles: KubeResource | undefined;

@@ -1,6 +1,6 @@
 // Envoy's admin interface over its unix socket: bounded in time and size, one request a connection. Must not know what
 // is asked for, but for the one answer that everybody reads, the statistics.
-import { request } from 'node:http';
+import { request } from '../node-http.ts';
 import { isRecord } from '../is-record.ts';
 import { systemReason } from '../system-error.ts';
 import { envoyErrors } from './envoy-errors.ts';

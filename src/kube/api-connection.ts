@@ -45,6 +45,11 @@ export type ApiConnectionOptions = {
 /** more than that and the caller decides what to do meanwhile */
 const longestWaitMs = seconds(10);
 const maxWaits = 2;
+/**
+ * Calls at once; the others wait their turn. Each connection costs a handshake, and memory for a minute after its last call: the
+ * 150 lists of 50 gateways had 128 of them at a start.
+ */
+const maxCalls = 32;
 /** every watch has a connection of its own; more than this many names is not what this client is for */
 const maxStreams = 4096;
 
@@ -58,7 +63,7 @@ export class ApiConnection {
     const { clock } = options;
     this.#options = options;
     // apart, so that watches never take the connections of calls
-    this.#calls = createTrustRegistry({ clock });
+    this.#calls = createTrustRegistry({ clock, settings: { maxConnections: maxCalls } });
     this.#streams = createTrustRegistry({ clock, settings: { maxConnections: maxStreams } });
   }
 

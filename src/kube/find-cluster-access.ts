@@ -7,7 +7,6 @@ import { followAccess } from './followed-access.ts';
 import type { AccessOptions } from './followed-access.ts';
 import { inClusterAccess, isInCluster } from './in-cluster-access.ts';
 import { kubeErrors } from './kube-errors.ts';
-import { parseKubeconfig } from './parse-kubeconfig.ts';
 import type { KubeconfigText } from './parse-kubeconfig.ts';
 
 export type AccessRequest = AccessOptions & {
@@ -32,7 +31,12 @@ export async function findClusterAccess(request: AccessRequest): Promise<Cluster
   return fromFiles([own], request);
 }
 
-function fromFiles(files: readonly [KubeconfigText, ...KubeconfigText[]], options: AccessOptions): ClusterAccess {
+async function fromFiles(
+  files: readonly [KubeconfigText, ...KubeconfigText[]],
+  options: AccessOptions,
+): Promise<ClusterAccess> {
+  // in a pod there is none to read, and the reader of YAML takes 1 MB
+  const { parseKubeconfig } = await import('./parse-kubeconfig.ts');
   return followAccess(parseKubeconfig(files), options);
 }
 

@@ -1,7 +1,8 @@
 // /metrics, /livez, /readyz, /status and, in a pod, /drained over plain HTTP on a port or a unix socket (0600). Read-only, bounded, and silent
 // about names and keys. Must not know what health means.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServer } from '../node-http.ts';
 import type { Metrics } from './create-metrics.ts';
 import { listenPrivately } from '../private-socket.ts';
 import { systemReason } from '../system-error.ts';

@@ -1,8 +1,8 @@
 // The probe as a small HTTP server: GET /fetch?url=&roots=bundle|system[&dial=] makes one fetch from where this process
 // stands and tells how it went, as JSON. 200 means that the fetch was made; how it went is in `kind` and `code`.
 // Loopback by default, bounded in size, number and time. Must not know flags.
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from '../node-http.ts';
 import type { Clock, DurationMs } from '../clock.ts';
 import { seconds } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';

@@ -1,14 +1,12 @@
-// What the sidecar of a gateway's pod is told: sidecar.yaml, written by the controller and read by `leafgate sds --gateway`.
-// A change of it restarts the pods, so that it holds only what stays as it is: the policy and the certificates have files of
-// their own. Both ways in one place; strict, since a word that nobody reads is a wish that nobody fulfils.
-import { parse, stringify } from 'yaml';
-import { z } from 'zod';
+// What the sidecar of a gateway's pod is told: sidecar.yaml, written here by the controller and read by `leafgate sds --gateway`
+// (parse-sidecar-settings.ts). A change of it restarts the pods, so that it holds only what stays as it is: the policy and the
+// certificates have files of their own. Must not import what the reading needs: 3 MB of
+// the controller (measured).
 import type { DurationMs } from '../clock.ts';
-import { LeafgateError } from '../errors.ts';
+import { isRecord } from '../is-record.ts';
 import type { ListenAddress } from './gateway-spec.ts';
-import { listenAddressText, parseListenAddress } from './parse-listen.ts';
-import { formatQuantity, parseDuration } from './quantities.ts';
-import { settingsErrors } from './settings-errors.ts';
+import { listenAddressText } from './parse-listen.ts';
+import { formatQuantity } from './quantities.ts';
 
 export type SidecarSettings = {
   readonly pool: MountedSecret & { readonly file: string };
@@ -38,6 +36,18 @@ type MountedSecret = { readonly secret: string };
 
 type MountedFolder = MountedSecret & { readonly dir: string };
 
+/** as it stands in the file; durations and addresses are as people write them */
+export type SidecarDocument = Omit<
+  SidecarSettings,
+  'proxy' | 'leafLifetimeMs' | 'drainMs' | 'serving' | 'clientRoots'
+> & {
+  readonly proxy: string;
+  readonly leafLifetime: string;
+  readonly drain: string;
+  readonly serving?: MountedFolder | undefined;
+  readonly clientRoots?: string | undefined;
+};
+
 const head = [
   '# Made by leafgate controller, for `leafgate sds --gateway` in the pods of the gateway. A change here restarts them; the',
   '# policy beside it, and the certificates, are followed.',
@@ -46,64 +56,32 @@ const head = [
 
 export function renderSidecarSettings(settings: SidecarSettings): string {
   const { leafLifetimeMs, drainMs, proxy, serving, clientRoots, ...plain } = settings;
-  const document: Document = {
+  const document = {
     ...plain,
     proxy: listenAddressText(proxy),
     leafLifetime: formatQuantity(leafLifetimeMs, 'duration'),
     drain: formatQuantity(drainMs, 'duration'),
     ...(serving === undefined ? {} : { serving }),
     ...(clientRoots === undefined ? {} : { clientRoots }),
-  };
-  return head + stringify(document, { lineWidth: 0, aliasDuplicateObjects: false });
+  } satisfies SidecarDocument;
+  // JSON is YAML (1.2.2 section 1.3)
+  return `${head}${JSON.stringify(document, null, 1)}\n`;
 }
 
-/** `source` is what the file is called in messages. @throws sidecar-settings-malformed, with everything that is wrong */
-export function parseSidecarSettings(text: string, source: string): SidecarSettings {
-  const parsed = documentSchema.safeParse(readYaml(text, source));
-  if (!parsed.success) {
-    const [first, ...more] = parsed.error.issues.map(({ path, message }) => {
-      const place = path.length === 0 ? '' : `${path.join('.')}: `;
-      return malformed(source, `${place}${message}`);
-    });
-    throw LeafgateError.all([first ?? malformed(source, 'unreadable'), ...more]);
-  }
-  const { leafLifetime, drain, proxy, serving, clientRoots, ...plain } = parsed.data;
-  return {
-    ...plain,
-    proxy: parseListenAddress(proxy, `proxy in ${source}`),
-    leafLifetimeMs: parseDuration(leafLifetime, `leafLifetime in ${source}`),
-    drainMs: parseDuration(drain, `drain in ${source}`),
-    serving,
-    clientRoots,
-  };
+/** The Secrets with certificates for origins that pods mount, as a file of ours says; none where it is something else. */
+export function mountedOriginSecrets(text: string): ReadonlySet<string> {
+  const listed = readOwn(text)?.['originCertificates'];
+  const secrets = Array.isArray(listed)
+    ? listed.map((entry: unknown) => (isRecord(entry) ? entry['secret'] : undefined))
+    : [];
+  return new Set(secrets.filter((secret) => typeof secret === 'string'));
 }
 
-const path = z.string().regex(/^\//, 'not an absolute path');
-const mountedFolder = { secret: z.string().min(1), dir: path };
-const documentSchema = z.strictObject({
-  pool: z.strictObject({ secret: z.string().min(1), file: path }),
-  sockets: z.strictObject({ sds: path, admin: path, selfCheck: path, control: path }),
-  selfCheckCa: path,
-  accessLog: path,
-  proxy: z.string(),
-  leafLifetime: z.string(),
-  allowEd25519: z.boolean(),
-  drain: z.string(),
-  serving: z.strictObject(mountedFolder).optional(),
-  clientRoots: path.optional(),
-  originCertificates: z.array(z.strictObject(mountedFolder)).readonly(),
-});
-type Document = z.infer<typeof documentSchema>;
-
-function readYaml(text: string, source: string): unknown {
+function readOwn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    return parse(text, { maxAliasCount: 0 });
-  } catch (thrown) {
-    const [sentence = ''] = LeafgateError.from(thrown).message.split('\n');
-    throw malformed(source, sentence.replace(/:$/, ''));
+    const document: unknown = JSON.parse(text.replaceAll(/^#.*$/gm, ''));
+    return isRecord(document) ? document : undefined;
+  } catch {
+    return undefined;
   }
-}
-
-function malformed(source: string, detail: string): LeafgateError {
-  return settingsErrors.error('sidecar-settings-malformed', { source, detail });
 }

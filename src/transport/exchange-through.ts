@@ -2,7 +2,6 @@
 // status line and for the body, an end when the caller wants none any more. Nothing is followed, nothing falls back to
 // plain HTTP, and no encoding is asked for: a watch must flush each line. Must not know what is said over it.
 import { setImmediate } from 'node:timers/promises';
-import type { Pool } from 'undici';
 import type { Clock, DurationMs, Timer } from '../clock.ts';
 import { classifyFailure, plainFailure } from './classify-failure.ts';
 import type { Peer } from './classify-failure.ts';
@@ -10,7 +9,7 @@ import { FetchFailureError } from './fetch-result.ts';
 import type { FetchFailure } from './fetch-result.ts';
 import { authorityOf } from './fetch-target.ts';
 import { firstOf } from './gateway-refusal.ts';
-import { RequestTrace } from './origin-connections.ts';
+import { RequestTrace, type OriginConnections } from './origin-connections.ts';
 import type { Route, TrustRegistry } from './trust-registry.ts';
 
 export type ExchangeMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -88,7 +87,10 @@ class Exchange {
     this.#peer = { role: 'server', text: authorityOf(target.dial ?? target.endpoint) };
   }
 
-  async run<T>(connections: Pool, read: (answer: StreamedAnswer) => Promise<T>): Promise<ExchangeResult<T>> {
+  async run<T>(
+    connections: OriginConnections,
+    read: (answer: StreamedAnswer) => Promise<T>,
+  ): Promise<ExchangeResult<T>> {
     const { signal, deadlines } = this.#request;
     const giveUp = (): void => this.#fail(plainFailure('connection-closed', this.#peer, 'given up'));
     signal?.addEventListener('abort', giveUp, { once: true });
@@ -113,7 +115,7 @@ class Exchange {
     }
   }
 
-  #ask(connections: Pool) {
+  #ask(connections: OriginConnections) {
     const { route, method, headers, body, hasOwnConnection } = this.#request;
     return connections.request({
       method,
@@ -126,7 +128,10 @@ class Exchange {
     });
   }
 
-  async #lend<T>(response: Awaited<ReturnType<Pool['request']>>, read: (answer: StreamedAnswer) => Promise<T>) {
+  async #lend<T>(
+    response: Awaited<ReturnType<OriginConnections['request']>>,
+    read: (answer: StreamedAnswer) => Promise<T>,
+  ) {
     try {
       const value = await read({
         status: response.statusCode,

@@ -2,7 +2,6 @@
 // origin is reported as its status and one off it is refused: none is followed. Nothing falls back to plain HTTP, and
 // neither headers nor body are written before the server has proven its name. Must not know what a verdict is.
 import { setImmediate } from 'node:timers/promises';
-import type { Pool } from 'undici';
 import type { Clock, DurationMs } from '../clock.ts';
 import { classifyFailure, plainFailure } from './classify-failure.ts';
 import { FetchFailureError } from './fetch-result.ts';
@@ -12,7 +11,7 @@ import type { FetchTarget } from './fetch-target.ts';
 import { firstOf, maxRefusalBytes, readGatewayRefusal } from './gateway-refusal.ts';
 import type { AnswerHeaders } from './gateway-refusal.ts';
 import type { HttpProxy } from './http-proxy.ts';
-import { RequestTrace } from './origin-connections.ts';
+import { RequestTrace, type OriginConnections } from './origin-connections.ts';
 import type { ServerTrust } from './server-trust.ts';
 import { transportErrors } from './transport-errors.ts';
 import type { TrustRegistry } from './trust-registry.ts';
@@ -80,7 +79,7 @@ async function attempt(request: FetchRequest, target: FetchTarget): Promise<Atte
 type Exchange = {
   readonly request: FetchRequest;
   readonly target: FetchTarget;
-  readonly connections: Pool;
+  readonly connections: OriginConnections;
   readonly trace: RequestTrace;
 };
 

@@ -1,8 +1,8 @@
 // Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110 9.3.6). Done here and not by undici's ProxyAgent, which
 // hides the headers and body of a refusal: they carry the rule that refused. Must not know TLS or trusts.
-import { request } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { request } from '../node-http.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { FetchFailureError } from './fetch-result.ts';
 import { maxRefusalBytes, readGatewayRefusal } from './gateway-refusal.ts';

@@ -1,7 +1,9 @@
-// The connections to one origin under one trust: an undici Pool whose every connection is dialled and verified here,
+// The connections to one origin under one trust: undici's Pool whose every connection is dialled and verified here,
 // and the TLS session of the connection that a request went over. Must not know keys or which others exist.
-import { Client, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import request from 'undici/lib/api/api-request.js';
+import Client from 'undici/lib/dispatcher/client.js';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { DurationMs } from '../clock.ts';
 import type { VerifiedConnection } from './dial-tls.ts';
 import type { TlsSession } from './tls-session.ts';
@@ -38,12 +40,21 @@ export class RequestTrace {
 
 export type Dial = () => Promise<VerifiedConnection>;
 
-/** A request made through the Pool names its trace as `opaque`. */
-export function createOriginConnections(origin: string, dial: Dial, limits: ConnectionLimits): Pool {
-  return new Pool(origin, {
+/** its trace is what undici hands to the connection that takes it */
+type OriginRequest = Dispatcher.RequestOptions<RequestTrace> & { readonly opaque: RequestTrace };
+
+export interface OriginConnections {
+  request(options: OriginRequest): Promise<Dispatcher.ResponseData<unknown>>;
+  /** ends every connection, in use or not */
+  destroy(): Promise<void>;
+}
+
+export function createOriginConnections(origin: string, dial: Dial, limits: ConnectionLimits): OriginConnections {
+  const pool = new Pool(origin, {
     connections: limits.maxConnections,
     factory: (url) => new TracedClient(url, dial, limits),
   });
+  return { request: (options) => request.call(pool, options), destroy: () => pool.destroy() };
 }
 
 type Current = { readonly session: TlsSession; answers: number };

@@ -3,7 +3,6 @@
 // another key, so it dials anew and the old connections close when idle. Rule: coder/coder-k8s#275.
 import { createHash } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import type { Pool } from 'undici';
 import type { Clock, DurationMs, Timer } from '../clock.ts';
 import { minutes, seconds } from '../clock.ts';
 import type { SecretBytes } from '../secret-bytes.ts';
@@ -12,7 +11,7 @@ import { dialTls } from './dial-tls.ts';
 import { authorityOf } from './fetch-target.ts';
 import type { FetchTarget } from './fetch-target.ts';
 import type { HttpProxy } from './http-proxy.ts';
-import { createOriginConnections } from './origin-connections.ts';
+import { createOriginConnections, type OriginConnections } from './origin-connections.ts';
 import { nameToVerify, trustKey } from './server-trust.ts';
 import type { ServerTrust } from './server-trust.ts';
 import { transportErrors } from './transport-errors.ts';
@@ -63,7 +62,7 @@ export type TrustRegistryOptions = {
 
 export interface TrustRegistry {
   /** Lends the connections of a route while `run` runs. Throws `transport-registry-full` and `-closed`. */
-  use<T>(route: Route, run: (connections: Pool) => Promise<T>): Promise<T>;
+  use<T>(route: Route, run: (connections: OriginConnections) => Promise<T>): Promise<T>;
   /** entries held, idle ones included */
   size(): number;
   /** ends every connection, in use or not */
@@ -83,7 +82,7 @@ function digestOf(authorization: SecretBytes | undefined): string {
 }
 
 type Entry = {
-  readonly connections: Pool;
+  readonly connections: OriginConnections;
   readonly ended: AbortController;
   active: number;
   /** order of use, for evicting the longest unused */
@@ -108,7 +107,7 @@ class ConnectionsByRoute implements TrustRegistry {
     this.#settings = { ...registryDefaults, ...options.settings };
   }
 
-  async use<T>(route: Route, run: (connections: Pool) => Promise<T>): Promise<T> {
+  async use<T>(route: Route, run: (connections: OriginConnections) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw transportErrors.error('transport-registry-closed');
     const key = (this.#options.keyOf ?? routeKey)(route);
     const entry = this.#entries.get(key) ?? this.#open(key, route);

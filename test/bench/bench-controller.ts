@@ -39,9 +39,9 @@ type Column = (typeof columns)[number];
 type Round = { readonly [row in Row]?: { readonly [column in Column]?: number } };
 
 const notes: { readonly [column in Column]: string } = {
-  leafgate: '`node --max-semi-space-size=4 … leafgate controller`',
+  leafgate: '`leafgate controller`, with the flags and the environment of its manifest',
   least: 'a watch of the Secret and a write of a bundle that was made before, in the process of the bench',
-  node: 'a Node process that does nothing',
+  node: 'a Node process that does nothing, with the same',
   'go-kubelet': "Kubernetes' own client in Go, following the bundles of one signer",
 };
 

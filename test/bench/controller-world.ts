@@ -13,6 +13,7 @@ import { createNamespace, createServiceAccount, type AccountAccess } from '../su
 import { gatewayObject } from '../support/egress-gateway-object.ts';
 import { startProcess, type StartedProcess } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
+import { shippedManifest } from '../support/shipped-manifests.ts';
 import { waitFor, withDeadline } from '../support/wait-for.ts';
 
 export type PoolContent = { readonly pem: string; readonly data: { readonly pool: string } };
@@ -28,8 +29,10 @@ export type ControllerWorld = {
 export const bundlesPath = '/apis/certificates.k8s.io/v1/clustertrustbundles';
 const signerDomain = 'bench.example';
 const mainFile = join(import.meta.dirname, '..', '..', 'dist', 'main.js');
-/** as `npm run leafgate` has it */
-const nodeFlags = ['--max-semi-space-size=4'];
+/** as the manifest starts it, on this machine's Node */
+const [container] = shippedManifest('controller', 'Deployment').spec.template.spec.containers;
+const nodeFlags = container?.command?.filter((word) => word.startsWith('--')) ?? [];
+const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
 
 export async function startControllerWorld(): Promise<ControllerWorld> {
   const plane = await startControlPlane();
@@ -97,13 +100,14 @@ export function startController(
 ): StartedProcess {
   const bounds = ['--namespace', namespace, '--signer', `${namespace}=${signerDomain}/*`];
   const args = [...nodeFlags, mainFile, 'controller', '--kubeconfig', account.kubeconfigFile, ...bounds, ...more];
-  return startProcess(process.execPath, args, { env: scrubbedEnvironment(plane.dir) });
+  return startProcess(process.execPath, args, { env: { ...scrubbedEnvironment(plane.dir), ...environment } });
 }
 
 /** does nothing, with the same flags: what a Node process weighs */
 export function startBareNode({ plane }: ControllerWorld): StartedProcess {
   const script = 'setInterval(() => undefined, 60_000); console.log("idle")';
-  return startProcess(process.execPath, [...nodeFlags, '--eval', script], { env: scrubbedEnvironment(plane.dir) });
+  const args = [...nodeFlags, '--eval', script];
+  return startProcess(process.execPath, args, { env: { ...scrubbedEnvironment(plane.dir), ...environment } });
 }
 
 export async function bundleIsPublished({ admin }: ControllerWorld, name: string): Promise<void> {

@@ -17,6 +17,8 @@ export type Manifest = {
 export type Container = {
   readonly name: string;
   readonly image: string;
+  /** in place of the image's own */
+  readonly command?: readonly string[];
   readonly args: readonly string[];
   readonly restartPolicy?: string;
   readonly env?: readonly { readonly name: string; readonly value: string }[];

@@ -127,6 +127,14 @@ describe('the controller', () => {
     expect(shippedManifest('controller', 'ServiceAccount').automountServiceAccountToken).toBe(false);
   });
 
+  test('is started as the image starts it, but with flags of its own', () => {
+    const dockerfile = readFileSync(new URL('../../../Dockerfile', import.meta.url), 'utf8');
+    const entrypoint = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? '') as readonly string[];
+    const withoutFlags = (command: readonly string[] = []) => command.filter((word) => !word.startsWith('--'));
+    expect(withoutFlags(container.command)).toEqual(withoutFlags(entrypoint));
+    expect(container.command).toHaveLength(4);
+  });
+
   test('is asked on its health port whether it lives and is ready, and listens on no other', () => {
     expect(container.ports).toEqual([{ name: 'health', containerPort: 8081 }]);
     expect(container.args).toContain('--metrics=0.0.0.0:8081');

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { hours, seconds } from '../../../src/clock.ts';
 import { LeafgateError } from '../../../src/errors.ts';
 import { parseListenAddress } from '../../../src/settings/parse-listen.ts';
+import { parseSidecarSettings } from '../../../src/settings/parse-sidecar-settings.ts';
 import {
-  parseSidecarSettings,
+  mountedOriginSecrets,
   renderSidecarSettings,
   type SidecarSettings,
 } from '../../../src/settings/sidecar-settings.ts';
@@ -36,20 +37,26 @@ test.each([
   expect(parseSidecarSettings(renderSidecarSettings(settings), 'sidecar.yaml')).toEqual(settings);
 });
 
+test('the Secrets with certificates for origins are found again in what was written', () => {
+  expect([...mountedOriginSecrets(renderSidecarSettings(whole))]).toEqual(['123']);
+  expect([...mountedOriginSecrets(renderSidecarSettings(plain))]).toEqual([]);
+});
+
+test.each(['', 'other: 1\n', '[]', '{"originCertificates": 1}', '{"originCertificates": [1, {}, {"secret": 2}]}'])(
+  'what is something else names none: %s',
+  (text) => expect([...mountedOriginSecrets(text)]).toEqual([]),
+);
+
 describe('a file that is not what it should be is refused with what is wrong in it', () => {
   const text = renderSidecarSettings(plain);
   test.each([
-    ['an unknown key', `${text}surprise: true\n`, /Unrecognized key: "surprise"/],
-    ['an unknown key below', text.replace('  control:', '  surprise: /x\n  control:'), /sockets: Unrecognized key/],
-    ['a missing key', text.replace(/^accessLog.*\n/m, ''), /accessLog: /],
+    ['an unknown key', text.replace(/\}\n$/, ', "surprise": true }'), /Unrecognized key: "surprise"/],
+    ['an unknown key below', text.replace('"control":', '"surprise": "/x", "control":'), /sockets: Unrecognized key/],
+    ['a missing key', text.replace(/^ "accessLog".*\n/m, ''), /accessLog: /],
     ['a relative path', text.replace('/run/s', 'run/s'), /sockets\.sds: not an absolute path/],
-    [
-      'a duration without a unit',
-      text.replace('leafLifetime: 1h', 'leafLifetime: "1"'),
-      /leafLifetime in sidecar\.yaml/,
-    ],
+    ['a duration without a unit', text.replace('"1h"', '"1"'), /leafLifetime in sidecar\.yaml/],
     ['no YAML', `${text}  : [`, /cannot be used/],
-    ['an alias', text.replace('selfCheckCa: /run/ca.pem', 'selfCheckCa: &a /run/ca.pem\nmore: *a'), /cannot be used/],
+    ['an alias', text.replace('"/run/ca.pem"', '&a "/run/ca.pem", "more": *a'), /cannot be used/],
     ['nothing', '', /cannot be used/],
   ])('%s', (_name, broken, message) => {
     const thrown = thrownBy(() => parseSidecarSettings(broken, 'sidecar.yaml'));

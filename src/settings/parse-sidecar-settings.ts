@@ -1,0 +1,59 @@
+// Reads sidecar.yaml, which the controller wrote for the sidecar (sidecar-settings.ts); strict, since a word that nobody reads is
+// a wish that nobody fulfils.
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { LeafgateError } from '../errors.ts';
+import { parseListenAddress } from './parse-listen.ts';
+import { parseDuration } from './quantities.ts';
+import { settingsErrors } from './settings-errors.ts';
+import type { SidecarDocument, SidecarSettings } from './sidecar-settings.ts';
+
+/** `source` is what the file is called in messages. @throws sidecar-settings-malformed, with everything that is wrong */
+export function parseSidecarSettings(text: string, source: string): SidecarSettings {
+  const parsed = documentSchema.safeParse(readYaml(text, source));
+  if (!parsed.success) {
+    const [first, ...more] = parsed.error.issues.map(({ path, message }) => {
+      const place = path.length === 0 ? '' : `${path.join('.')}: `;
+      return malformed(source, `${place}${message}`);
+    });
+    throw LeafgateError.all([first ?? malformed(source, 'unreadable'), ...more]);
+  }
+  const { leafLifetime, drain, proxy, serving, clientRoots, ...plain } = parsed.data;
+  return {
+    ...plain,
+    proxy: parseListenAddress(proxy, `proxy in ${source}`),
+    leafLifetimeMs: parseDuration(leafLifetime, `leafLifetime in ${source}`),
+    drainMs: parseDuration(drain, `drain in ${source}`),
+    serving,
+    clientRoots,
+  };
+}
+
+const path = z.string().regex(/^\//, 'not an absolute path');
+const mountedFolder = { secret: z.string().min(1), dir: path };
+const documentSchema: z.ZodType<SidecarDocument> = z.strictObject({
+  pool: z.strictObject({ secret: z.string().min(1), file: path }),
+  sockets: z.strictObject({ sds: path, admin: path, selfCheck: path, control: path }),
+  selfCheckCa: path,
+  accessLog: path,
+  proxy: z.string(),
+  leafLifetime: z.string(),
+  allowEd25519: z.boolean(),
+  drain: z.string(),
+  serving: z.strictObject(mountedFolder).optional(),
+  clientRoots: path.optional(),
+  originCertificates: z.array(z.strictObject(mountedFolder)).readonly(),
+});
+
+function readYaml(text: string, source: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 0 });
+  } catch (thrown) {
+    const [sentence = ''] = LeafgateError.from(thrown).message.split('\n');
+    throw malformed(source, sentence.replace(/:$/, ''));
+  }
+}
+
+function malformed(source: string, detail: string): LeafgateError {
+  return settingsErrors.error('sidecar-settings-malformed', { source, detail });
+}
