@@ -41,16 +41,21 @@ describeWithTools('clients', ['envoy-1.40.0', 'curl', ...shelfTools], () => {
     hasFailed ||= task.result?.state === 'fail';
   });
 
-  /** `npm run clients` */
-  test.runIf(process.env['LEAFGATE_TEST_CLIENTS_PAGE'] === '1')('the page is written anew', deadline, async () => {
-    expect(hasFailed, 'every row held').toBe(false);
+  // `npm run clients`; otherwise no test at all, since one that is skipped is said to be missing
+  if (process.env['LEAFGATE_TEST_CLIENTS_PAGE'] === '1') {
+    test('the page is written anew', deadline, async () => {
+      expect(hasFailed, 'whether a row did not hold').toBe(false);
+      writeFileSync(new URL('../../docs/clients.md', import.meta.url), await pageOfToday());
+    });
+  }
+
+  async function pageOfToday(): Promise<string> {
     const versions = new Map<string, string>();
     for (const each of [...allClients, ...browserClients]) versions.set(each.name, await world.version(each));
     const [, system = 'Linux'] = /^PRETTY_NAME="(.*)"$/m.exec(readFileSync('/etc/os-release', 'utf8')) ?? [];
     const date = new Date().toISOString().slice(0, 10);
-    const page = clientsPage({ date, system, versionOf: (name) => versions.get(name) ?? 'unknown' });
-    writeFileSync(new URL('../../docs/clients.md', import.meta.url), page);
-  });
+    return clientsPage({ date, system, versionOf: (name) => versions.get(name) ?? 'unknown' });
+  }
 
   function browserTests(browser: BrowserClient): void {
     const named = (): ChildEnvironment => chosenVariables(world.variables, browser.proxy);

@@ -51,7 +51,7 @@ export async function startChromium(options: BrowserOptions): Promise<Browser> {
       ...(proxyUrl === undefined ? noLookups : [`--proxy-server=${proxyUrl}`, '--proxy-bypass-list=<-loopback>']),
       'about:blank',
     ],
-    { env: scrubbedEnvironment(home, options.env) },
+    { env: browserEnvironment(options) },
   );
   const [, url = ''] = await child.waitForOutput(/DevTools listening on (ws:\S+)/, startDeadlineMs);
   const socket = await openBrowserSocket(url);
@@ -91,7 +91,7 @@ export async function startFirefox(options: BrowserOptions): Promise<Browser> {
   const child = startProcess(
     path,
     ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0', 'about:blank'],
-    { env: scrubbedEnvironment(home, { MOZ_DISABLE_CONTENT_SANDBOX: '1', MOZ_HEADLESS: '1', ...options.env }) },
+    { env: { ...browserEnvironment(options), MOZ_DISABLE_CONTENT_SANDBOX: '1', MOZ_HEADLESS: '1' } },
   );
   const [, url = ''] = await child.waitForOutput(/WebDriver BiDi listening on (ws:\S+)/, startDeadlineMs);
   const socket = await openBrowserSocket(`${url}/session`);
@@ -119,6 +119,11 @@ export async function startFirefox(options: BrowserOptions): Promise<Browser> {
     },
     close: () => closeBrowser(child, () => socket.close()),
   };
+}
+
+/** what a browser puts into the folder for temporary files, it leaves there when it is ended */
+function browserEnvironment({ home, env }: BrowserOptions): ChildEnvironment {
+  return scrubbedEnvironment(home, { TMPDIR: home, ...env });
 }
 
 async function closeBrowser(child: StartedProcess, disconnect: () => void): Promise<void> {

@@ -56,6 +56,8 @@ export type ToolName =
   | 'node-24'
   /** the system's Python, with libcurl as Debian links it to GnuTLS */
   | 'pycurl'
+  /** the system's Perl, with LWP and its HTTPS */
+  | 'perl-lwp'
   | `envoy-${EnvoyVersion}`
   /** the virtual environment with requests, httpx, aiohttp, pip and cryptography */
   | 'python'
@@ -74,7 +76,8 @@ const benchHint = 'run `node test/support/install-tools.mjs --bench`';
 export function findTool(name: ToolName): FoundTool {
   if (isOneOf(systemTools, name)) return onPath(name);
   if (isOneOf(clusterPrograms, name)) return clusterProgram(name);
-  if (name === 'pycurl') return pythonWithCurl();
+  if (name === 'pycurl') return withModule('/usr/bin/python3', '/usr/lib/python3/dist-packages', /^pycurl/);
+  if (name === 'perl-lwp') return withModule('/usr/bin/perl', '/usr/share/perl5/LWP/Protocol', /^https\.pm$/);
   if (name === 'node-24') return { path: process.execPath };
   const hint = name === 'mitmdump' || isOneOf(benchTools, name) ? benchHint : installHint;
   return executable(toolPath(name), `${name}: ${hint}`);
@@ -91,14 +94,14 @@ export function runtimePackage(name: string): string {
   return join(cacheFolder(), 'test-tools', 'runtimes', 'node_modules', name);
 }
 
-function pythonWithCurl(): FoundTool {
-  const modules = '/usr/lib/python3/dist-packages';
+/** a program of the system that is of use with a module alone */
+function withModule(path: string, folder: string, module: RegExp): FoundTool {
   try {
-    if (readdirSync(modules).some((name) => name.startsWith('pycurl'))) return { path: '/usr/bin/python3' };
+    if (readdirSync(folder).some((name) => module.test(name))) return { path };
   } catch {
-    // not a Debian
+    // no such folder
   }
-  return { missing: `no pycurl in ${modules}` };
+  return { missing: `nothing like ${module} in ${folder} for ${path}` };
 }
 
 /** what the environment names wins, also when it is not there: somebody meant it */
@@ -109,7 +112,7 @@ function clusterProgram(name: ClusterProgram): FoundTool {
 }
 
 function toolPath(
-  name: Exclude<ToolName, (typeof systemTools)[number] | ClusterProgram | 'pycurl' | 'node-24'>,
+  name: Exclude<ToolName, (typeof systemTools)[number] | ClusterProgram | 'pycurl' | 'perl-lwp' | 'node-24'>,
 ): string {
   const installed = join(cacheFolder(), 'test-tools');
   if (name === 'python') return join(installed, 'venv', 'bin', 'python');

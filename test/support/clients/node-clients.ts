@@ -1,4 +1,6 @@
 // Node 20, 24 and 26, each by fetch, by node:https and by undici's agent for proxies from the environment.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { runtimePackage, type ToolName } from '../tools.ts';
 import type { Client, Reach } from './client.ts';
@@ -28,7 +30,24 @@ const unreached: Reach = {
     'Node 24, or EnvHttpProxyAgent of undici as global dispatcher, in a module that NODE_OPTIONS=--import loads first',
 };
 
-export const nodeClients: readonly Client[] = nodes.flatMap(({ major, tool, undici, readsProxy }) => {
+const undici = (version: string): string => pathToFileURL(`${runtimePackage(version)}/index.js`).href;
+const preloadName = 'use-proxy.mjs';
+const preload = `import undici from ${JSON.stringify(undici('undici-7'))};
+undici.setGlobalDispatcher(new undici.EnvHttpProxyAgent());`;
+
+/** the remedy for what cannot be changed */
+const preloaded: Client = {
+  name: 'Node 20 fetch, with undici preloaded',
+  tools: ['node-20'],
+  version: (tool) => [tool('node-20'), '--version'],
+  prepare: ({ home }) => writeFileSync(join(home, preloadName), preload),
+  settings: ({ home }) => ({ NODE_OPTIONS: `--import=${join(home, preloadName)}` }),
+  words: (run) => [run.tool('node-20'), '--input-type=module', '-e', fetchCode, `${run.base}/mark`],
+  distrust,
+  reach: byUndici,
+};
+
+const fromNode: readonly Client[] = nodes.flatMap(({ major, tool, undici: version, readsProxy }) => {
   const client = (name: string, code: string, reach: Reach, ...more: readonly string[]): Client => ({
     name: `Node ${major} ${name}`,
     tools: [tool],
@@ -40,6 +59,8 @@ export const nodeClients: readonly Client[] = nodes.flatMap(({ major, tool, undi
   return [
     client('fetch', fetchCode, readsProxy ? byNode : unreached),
     client('https', httpsCode, readsProxy ? byNode : unreached),
-    client('undici', undiciCode, byUndici, pathToFileURL(`${runtimePackage(undici)}/index.js`).href),
+    client('undici', undiciCode, byUndici, undici(version)),
   ];
 });
+
+export const nodeClients: readonly Client[] = [...fromNode, preloaded];

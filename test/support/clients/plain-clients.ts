@@ -16,6 +16,10 @@ const pythonLibraries: readonly PythonLibrary[] = [
     code: 'import httpx, sys; print(httpx.get(sys.argv[1], timeout=30).text)',
   },
   {
+    ...{ name: 'Python httplib2 (with PySocks)', module: 'httplib2', trust: 'HTTPLIB2_CA_CERTS' },
+    code: 'import httplib2, sys; print(httplib2.Http(timeout=30).request(sys.argv[1])[1].decode())',
+  },
+  {
     ...{ name: 'Python urllib', module: 'urllib', trust: 'SSL_CERT_FILE' },
     code: 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=30).read().decode())',
   },
@@ -46,6 +50,8 @@ const pythonClients = pythonLibraries.map(({ name, module, code, trust }): Clien
 const printFetched = (url: string): string => `console.log(await (await fetch(${JSON.stringify(url)})).text())`;
 
 const rubyCode = "require 'net/http'; puts Net::HTTP.get(URI(ARGV[0]))";
+const perlCode = `my $answer = LWP::UserAgent->new(timeout => 30)->get($ARGV[0]);
+print $answer->decoded_content; exit($answer->is_success ? 0 : 1);`;
 const phpStreamCode = '$text = file_get_contents($argv[1]); echo $text; exit($text === false ? 1 : 0);';
 const phpCurlCode = `$handle = curl_init($argv[1]);
 curl_setopt($handle, CURLOPT_RETURNTRANSFER, true);
@@ -117,6 +123,18 @@ export const plainClients: readonly Client[] = [
     distrust: /certificate verify failed/,
     // Net::HTTP looks for the proxy of http://, whatever it is asked for
     reach: { kind: 'variables', proxy: ['http_proxy'], trust: ['SSL_CERT_FILE'] },
+  },
+  {
+    name: 'Perl LWP',
+    tools: ['perl-lwp'],
+    version: (tool) => [tool('perl-lwp'), '-MLWP', '-e', 'print LWP->VERSION'],
+    words: (run) => [run.tool('perl-lwp'), '-MLWP', '-e', perlCode, mark(run)],
+    distrust: /certificate verify failed/,
+    reach: {
+      kind: 'variables',
+      proxy: ['https_proxy', 'PERL_LWP_ENV_PROXY'],
+      trust: ['PERL_LWP_SSL_CA_FILE'],
+    },
   },
   {
     name: 'PHP curl',
