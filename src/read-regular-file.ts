@@ -2,13 +2,13 @@
 // hang a process or fill its memory. Must not know what the file says.
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { systemReason } from './system-error.ts';
+import { systemCode, systemReason } from './system-error.ts';
 
 export type FileContent =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'too-large' }
-  /** `reason` is a phrase for people */
-  | { readonly kind: 'unreadable'; readonly reason: string };
+  /** `reason` is a phrase for people; `isMissing`: nothing stands there */
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly isMissing?: true };
 
 /** Never rejects; FIFOs, sockets and devices are unreadable. */
 export async function readRegularFile(path: string, maxBytes: number): Promise<FileContent> {
@@ -16,16 +16,26 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<F
     // a FIFO must not hang the process until somebody writes to it
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      return await readContent(file, maxBytes);
+      return await readOpenFile(file, maxBytes);
     } finally {
       await file.close();
     }
   } catch (thrown) {
-    return { kind: 'unreadable', reason: systemReason(thrown) };
+    return unreadable(thrown);
   }
 }
 
-async function readContent(file: FileHandle, maxBytes: number): Promise<FileContent> {
+/** What a file that could not be opened is. */
+export function unreadable(thrown: unknown): FileContent {
+  const isMissing = missing.has(systemCode(thrown) ?? '');
+  return { kind: 'unreadable', reason: systemReason(thrown), ...(isMissing ? { isMissing } : {}) };
+}
+
+/** what a path is told by that leads to nothing */
+const missing: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR']);
+
+/** Rejects with what the system says. */
+export async function readOpenFile(file: FileHandle, maxBytes: number): Promise<FileContent> {
   const about = await file.stat();
   if (about.isDirectory()) return { kind: 'unreadable', reason: 'it is a folder' };
   if (!about.isFile()) return { kind: 'unreadable', reason: 'it is no regular file' };

@@ -25,6 +25,8 @@ export type FollowRequest = {
   readonly onChange: (change: ObjectChange) => void;
   /** the first whole list has been taken over, its changes told */
   readonly onSynced?: () => void;
+  /** there is no current view for now, for this reason; again only for another reason, or after a time that was well */
+  readonly onTrouble?: (failure: KubeFailure) => void;
 };
 
 export interface ObjectFollower {
@@ -204,6 +206,8 @@ class Follower implements ObjectFollower {
     const isNews = this.#trouble?.message !== failure.message;
     this.#trouble = failure;
     if (!isNews) return;
+    const { onTrouble } = this.#request;
+    if (onTrouble !== undefined) this.#guard(() => onTrouble(failure));
     const { code, message, remedy } = LeafgateError.from(thrown);
     const fields = { resource: this.#name(), code, detail: message, remedy };
     this.#request.log.warn('a Kubernetes resource cannot be followed for now', fields);

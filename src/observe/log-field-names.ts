@@ -29,6 +29,8 @@ export type LogFieldName =
   /** what was written or read in the cluster, as kind and name */
   | 'object'
   | 'version'
+  /** as the list of bundles names it */
+  | 'bundle'
   /** how many lines of the same kind were left out before this one */
   | 'lost'
   /** address and port of who connected */

@@ -36,6 +36,12 @@ const conditions = [
   ...(['OriginCABundleResolved', 'ClientCABundleResolved', 'OriginClientCertificatesReady'] as const),
 ] as const;
 
+/** of trust delivery: what is wrong with where a bundle comes from, or with what is in it */
+const bundleReasons = [
+  ...(['missing-object', 'unavailable', 'private-key', 'unreadable', 'not-a-ca'] as const),
+  ...(['empty', 'expired', 'too-large'] as const),
+] as const;
+
 const ruleLabel = { open: '`<verdict>:<rule>` of each rule of the policy, and of its default' } as const;
 const legs = ['proxy', 'tunnel'] as const;
 
@@ -171,6 +177,21 @@ export const metricsTable = {
   leafgate_log_lines_lost_total: {
     kind: 'counter',
     help: 'lines of log and records that no reader took',
+    labels: {},
+  },
+  leafgate_bundle_refusals_total: {
+    kind: 'counter',
+    help: 'times that a bundle turned into one that cannot be used, by reason',
+    labels: { reason: bundleReasons },
+  },
+  leafgate_bundle_private_keys_total: {
+    kind: 'counter',
+    help: 'times that a private key was found in what a bundle comes from; must stay 0',
+    labels: {},
+  },
+  leafgate_bundle_expired_anchors: {
+    kind: 'gauge',
+    help: 'expired certificates in the bundles that are in use; they are kept, and nobody takes them',
     labels: {},
   },
   leafgate_controller_is_leader: { kind: 'gauge', help: '1 while this controller is the one that works', labels: {} },

@@ -15,7 +15,7 @@ import { bundleErrors } from './bundle-errors.ts';
 /** one object or file; `source` is what messages call it */
 export type BackingText = { readonly source: string; readonly text: string | Uint8Array };
 
-type BundleFault = 'private-key' | 'unreadable' | 'not-a-ca' | 'empty' | 'expired' | 'too-large';
+export type BundleFault = 'private-key' | 'unreadable' | 'not-a-ca' | 'empty' | 'expired' | 'too-large';
 
 export type SanitisedBundle =
   | {
@@ -52,7 +52,7 @@ export function sanitiseBundle(texts: readonly BackingText[], now: EpochMs): San
 }
 
 /** `notAfter` is the last instant of validity (RFC 5280 4.1.2.5) */
-function isExpired({ notAfter }: Certificate, now: EpochMs): boolean {
+export function isExpired({ notAfter }: Certificate, now: EpochMs): boolean {
   return notAfter < now;
 }
 

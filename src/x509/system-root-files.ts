@@ -1,4 +1,4 @@
-// Where systems keep their root certificates as one PEM file, in the order they are looked for. Must not know who reads
+// Where systems keep their root certificates, in the order they are looked for. Must not know who reads
 // them.
 
 export const systemRootFiles: readonly string[] = [
@@ -11,4 +11,13 @@ export const systemRootFiles: readonly string[] = [
   '/etc/ssl/ca-bundle.pem',
   // Alpine without the package, BSD; macOS too, there without what an administrator added to the keychain
   '/etc/ssl/cert.pem',
+];
+
+/** one root a file, where there is no file of all of them */
+export const systemRootFolders: readonly string[] = [
+  '/etc/ssl/certs',
+  // Arch
+  '/etc/ca-certificates/extracted/cadir',
+  // Android
+  '/system/etc/security/cacerts',
 ];

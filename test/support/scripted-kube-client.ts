@@ -1,5 +1,5 @@
 // The list and watch of a client, answered by the test: lists in turn, watches held open until the test ends them.
-import type { KubeClient, KubeObject, ObjectList, WatchTerms } from '../../src/kube/kube-types.ts';
+import type { KubeClient, KubeObject, ObjectList, ObjectQuery, WatchTerms } from '../../src/kube/kube-types.ts';
 
 type OpenWatch = {
   readonly terms: WatchTerms;
@@ -10,6 +10,8 @@ type OpenWatch = {
 
 export type ScriptedKubeClient = Pick<KubeClient, 'list' | 'watch'> & {
   readonly listed: () => number;
+  /** the query of the last list */
+  readonly asked: () => ObjectQuery | undefined;
   readonly watches: readonly OpenWatch[];
   /** the watch that is open now */
   readonly open: () => OpenWatch;
@@ -20,9 +22,11 @@ export type ScriptedKubeClient = Pick<KubeClient, 'list' | 'watch'> & {
 export function createScriptedKubeClient(): ScriptedKubeClient {
   const watches: OpenWatch[] = [];
   let listed = 0;
+  let asked: ObjectQuery | undefined;
   let next: ObjectList | Error = listOf('1');
   return {
     listed: () => listed,
+    asked: () => asked,
     watches,
     open: () => {
       const last = watches.at(-1);
@@ -32,8 +36,9 @@ export function createScriptedKubeClient(): ScriptedKubeClient {
     nextList: (list) => {
       next = list;
     },
-    list: async () => {
+    list: async (query) => {
       listed += 1;
+      asked = query;
       if (next instanceof Error) throw next;
       return next;
     },

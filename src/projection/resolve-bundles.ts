@@ -1,0 +1,148 @@
+// From the names of bundles that an actor asks for to the certificates that go into its file. This half knows the backends
+// and nothing of files; what joins it to the other is trust-file.ts. Each backend is followed once, from the first time
+// that somebody asks for its name.
+import { hours } from '../clock.ts';
+import type { LeafgateError } from '../errors.ts';
+import type { Metrics } from '../observe/create-metrics.ts';
+import type { BundleAllowlist } from '../settings/bundle-allowlist.ts';
+import type { TrustSource } from '../settings/trust-volume.ts';
+import { bundleText } from '../x509/bundle-text.ts';
+import type { Certificate, Pem } from '../x509/certificate-types.ts';
+import { createBackings, type BackingOptions, type Backings } from './backings.ts';
+import { bundleErrors } from './bundle-errors.ts';
+import { FollowedBundle } from './followed-bundle.ts';
+import type { BundleCause } from './judge-bundle.ts';
+import type { TrustFile } from './trust-file.ts';
+
+type BundleProblem = { readonly cause: BundleCause; readonly bundle: string; readonly error: LeafgateError };
+
+export type ResolvedSource =
+  /** equal sets have equal texts; `expired` are in it all the same */
+  | { readonly kind: 'ready'; readonly file: TrustFile; readonly expired: readonly Certificate[] }
+  /** a first answer is not there yet, and `onChange` will tell */
+  | { readonly kind: 'pending' }
+  /** the first of the names that cannot be had */
+  | { readonly kind: 'refused'; readonly problem: BundleProblem };
+
+export interface BundleResolver {
+  /** what a source is now; never waits, never throws */
+  resolve(source: TrustSource): ResolvedSource;
+  /** called after any bundle became another, or turned bad or good */
+  onChange(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+export type BundleResolverOptions = BackingOptions & { readonly allowlist: BundleAllowlist; readonly metrics: Metrics };
+
+export function createBundleResolver(options: BundleResolverOptions): BundleResolver {
+  return new Resolver(options);
+}
+
+/** what clients are known to read; eight bundles may be as much as 8 MiB */
+const maxFileBytes = 4 * 1024 * 1024;
+/** far more choices than a list of bundles is asked for */
+const maxJoined = 10_000;
+/** bundles expire without anybody touching them */
+const judgeAgainEvery = hours(1);
+
+class Resolver implements BundleResolver {
+  readonly #options: BundleResolverOptions;
+  readonly #backings: Backings;
+  readonly #bundles = new Map<string, FollowedBundle>();
+  readonly #listeners: (() => void)[] = [];
+  /** by the names that are joined; forgotten at each change */
+  #joined = new Map<string, ResolvedNames>();
+  #isClosed = false;
+
+  constructor(options: BundleResolverOptions) {
+    this.#options = options;
+    this.#backings = createBackings(options);
+    this.#judgeNow();
+  }
+
+  resolve({ names, path }: TrustSource): ResolvedSource {
+    const key = names.join('\n');
+    const known = this.#joined.get(key) ?? this.#resolveNames(names);
+    if (this.#joined.size === maxJoined) this.#joined = new Map();
+    this.#joined.set(key, known);
+    return known.kind === 'ready' ? { ...known, file: { path, pemBundle: known.pemBundle } } : known;
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#backings.close();
+  }
+
+  #resolveNames(names: readonly string[]): ResolvedNames {
+    const certificates: Certificate[] = [];
+    const expired: Certificate[] = [];
+    // all of them first: the second is followed while the first is still pending
+    for (const [name, bundle] of names.map((one) => [one, this.#bundle(one)] as const)) {
+      if (bundle === undefined) return refused(name, 'unknown-name', this.#unknown(name));
+      const judged = bundle.judged();
+      if (judged.kind === 'refused') return refused(name, judged.cause, judged.error);
+      if (judged.kind === 'pending') return judged;
+      certificates.push(...judged.certificates);
+      expired.push(...judged.expired);
+    }
+    const pemBundle = bundleText(certificates);
+    if (pemBundle.length <= maxFileBytes) return { kind: 'ready', pemBundle, expired };
+    const fields = { names: names.join(', '), maxBytes: maxFileBytes };
+    return refused(names[0] ?? '', 'unusable', bundleErrors.error('bundle-file-too-large', fields));
+  }
+
+  #bundle(name: string): FollowedBundle | undefined {
+    const known = this.#bundles.get(name);
+    const backend = this.#options.allowlist.get(name);
+    if (known !== undefined || backend === undefined) return known;
+    const { clock, log, metrics } = this.#options;
+    const bundle = new FollowedBundle({ name, clock, log, metrics });
+    this.#bundles.set(name, bundle);
+    bundle.follow(this.#backings.open(name, backend, () => this.#take(bundle)));
+    this.#measure();
+    return bundle;
+  }
+
+  #take(bundle: FollowedBundle): void {
+    if (this.#isClosed || !bundle.judge()) return;
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#joined = new Map();
+    this.#measure();
+    for (const listener of this.#listeners) listener();
+  }
+
+  #measure(): void {
+    const all = [...this.#bundles.values()].map((bundle) => bundle.judged());
+    const expired = all.reduce((sum, judged) => sum + (judged.kind === 'ready' ? judged.expired.length : 0), 0);
+    this.#options.metrics.set('leafgate_bundle_expired_anchors', expired);
+  }
+
+  #judgeNow(): void {
+    this.#options.clock.after(judgeAgainEvery, () => {
+      if (this.#isClosed) return;
+      const changed = [...this.#bundles.values()].filter((bundle) => bundle.judge());
+      if (changed.length > 0) this.#tell();
+      this.#judgeNow();
+    });
+  }
+
+  #unknown(bundle: string): LeafgateError {
+    const known = [...this.#options.allowlist.keys()].toSorted().join(', ');
+    return bundleErrors.error('bundle-unknown', { bundle, known });
+  }
+}
+
+type ResolvedNames =
+  | { readonly kind: 'ready'; readonly pemBundle: Pem; readonly expired: readonly Certificate[] }
+  | Exclude<ResolvedSource, { readonly kind: 'ready' }>;
+
+function refused(bundle: string, cause: BundleCause, error: LeafgateError): ResolvedNames {
+  return { kind: 'refused', problem: { cause, bundle, error } };
+}
