@@ -2,14 +2,13 @@
 // own, and no variable names a file that is not there.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { actorEnvironment, type ActorEnvironment } from '../projection/actor-environment.ts';
 import { actorVariables, type ActorValue } from '../projection/actor-runtimes.ts';
 import type { InheritedEnvironment } from '../projection/no-proxy.ts';
 import { readOwnTrust } from '../projection/own-trust.ts';
 import { parseRoots } from '../projection/system-roots.ts';
 import { trustFilePaths, type TrustFiles } from '../projection/trust-files.ts';
-import { aptConfOfOwner, isNothing, writeOwnTrust } from '../projection/write-own-trust.ts';
+import { isNothing, trustBeyond, writeOwnTrust } from '../projection/write-own-trust.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 
 export type ActorRequest = {
@@ -36,15 +35,15 @@ type Folded = { readonly files: TrustFiles; readonly left: ReadonlySet<string>; 
 /** The gateway may get another CA while the files are written: they are right when its own are what they were before. */
 async function fold({ trustDir, own, without }: ActorRequest): Promise<Folded> {
   const shared = trustFilePaths(trustDir);
-  const apt = own['APT_CONFIG'] ?? '';
-  const aptConf = apt === '' ? undefined : await aptConfOfOwner(resolve(apt), trustDir);
+  const { trust, left, warnings } = await readOwnTrust({ own, without, trustDir });
+  // reading the gateway's files costs 40 ms: most owners have nothing
+  if (isNothing(trust)) return { files: shared, left, warnings };
   for (;;) {
     const anchors = await readCertificates(shared.caFile);
-    const merged = await readCertificates(shared.mergedFile);
-    const known = { anchors, merged };
-    const { trust, left, warnings } = await readOwnTrust({ own, without, known, ownAptConf: () => aptConf });
-    if (isNothing(trust)) return { files: shared, left, warnings };
-    const files = await writeOwnTrust(trust, { trustDir, anchors, systemRoots: merged });
+    const gateway = { trustDir, anchors, systemRoots: await readCertificates(shared.mergedFile) };
+    const beyond = trustBeyond(trust, gateway);
+    if (isNothing(beyond)) return { files: shared, left, warnings };
+    const files = await writeOwnTrust(beyond, gateway);
     const after = await readCertificates(shared.caFile);
     if (after.every(({ sha256 }) => anchors.some((anchor) => anchor.sha256 === sha256)))
       return { files, left, warnings };

@@ -58,7 +58,7 @@ export const actorRuntimes: readonly ActorRuntime[] = [
         readBy: 'Node, Deno, Bun, cargo, npm, PHP curl',
         reason: 'upper case only',
       },
-      { name: 'https_proxy', value: 'proxy', readBy: 'wget, apt-get', reason: 'lower case only' },
+      { name: 'https_proxy', value: 'proxy', readBy: 'wget, apt-get, Chromium, Firefox', reason: 'lower case only' },
       { name: 'HTTP_PROXY', value: 'proxy', readBy: 'Python, Go, Node', reason: 'plain HTTP is seen and limited too' },
       {
         name: 'http_proxy',

@@ -55,12 +55,12 @@ const ownValues = [
   '- Proxy variables: the gateway takes their place, and `run` and `env` say so. `ALL_PROXY` and proxies that only one client reads stay, with a warning.',
   '- `NO_PROXY`: your entries stay, in both spellings, and loopback is added. Java gets those of them that it has a form for.',
   '- Variables that name a file of roots (`SSL_CERT_FILE`, `CURL_CA_BUNDLE`, `REQUESTS_CA_BUNDLE`, `NODE_EXTRA_CA_CERTS` and the others above): its certificates are folded into files for you alone,',
-  '  in a folder for each set of own certificates beside the trust folder (`gateway/trust-with`), so that a command trusts what it did before, and no other command does. A gateway that gets a new CA renews them.',
+  '  in a folder for each set of own certificates beside the trust folder (`gateway/trust-with`), so that a command trusts what it did before, and no other command does. A gateway that gets a new CA renews them. They stay there for shells that name them, and may be removed when none does.',
   '  Where the file cannot be read, or holds no certificate, the variable stays as it is, with a warning that names it: its clients do not trust the gateway then.',
   '- `~/.wgetrc` or the file in `WGETRC`: its lines are kept in a copy (mode 0600), a `ca_certificate` is folded in, a proxy is replaced with a warning. The file in `APT_CONFIG` is included.',
   '- `JAVA_TOOL_OPTIONS`: your options stay; the way to a proxy is replaced. A trust store of your own stays in force, with a warning: import the CA there.',
   '- `PHP_INI_SCAN_DIR`: your folders stay, before ours.',
-  '- `NODE_OPTIONS`, `SSL_CERT_DIR`, `GIT_SSL_CAPATH`: not touched.',
+  '- `NODE_OPTIONS`, `SSL_CERT_DIR`, `GIT_SSL_CAPATH`: not touched. Nothing is ever unset.',
 ];
 
 const unreachedOpening = [

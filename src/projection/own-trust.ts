@@ -10,16 +10,14 @@ import { canStandIn } from './client-files.ts';
 import type { InheritedEnvironment } from './no-proxy.ts';
 import { readOwnWgetrc } from './own-wgetrc.ts';
 import { parseRoots } from './system-roots.ts';
-import type { OwnTrust } from './write-own-trust.ts';
+import { aptConfOfOwner, type OwnTrust } from './write-own-trust.ts';
 
 export type OwnTrustRequest = {
   readonly own: InheritedEnvironment;
   /** keys of runtimes whose variables stay as they are anyway */
   readonly without: ReadonlySet<string>;
-  /** trusted already: certificates of the gateway's own files */
-  readonly known: { readonly anchors: readonly Certificate[]; readonly merged: readonly Certificate[] };
-  /** the file of apt that its owner has, where the variable names one that we wrote */
-  readonly ownAptConf: (path: string) => string | undefined;
+  /** the gateway's: a variable that names a file of ours already is no own one */
+  readonly trustDir: string;
 };
 
 export type ReadOwnTrust = {
@@ -43,15 +41,11 @@ export async function readOwnTrust(request: OwnTrustRequest): Promise<ReadOwnTru
   }
   const has = (runtime: string): boolean => !request.without.has(runtime);
   const wgetrc = has('wget') ? await readWgetrc(request, found) : '';
-  const aptConf = has('apt') ? findAptConf(request, found) : undefined;
-  const isNew = (known: readonly Certificate[]) => {
-    const hashes = new Set(known.map(({ sha256 }) => sha256));
-    return ({ sha256 }: Certificate): boolean => !hashes.has(sha256);
-  };
+  const aptConf = has('apt') ? await findAptConf(request, found) : undefined;
   return {
     trust: {
-      anchors: found.anchors().filter(isNew(request.known.anchors)),
-      merged: found.merged().filter(isNew(request.known.merged)),
+      anchors: found.anchors(),
+      merged: found.merged(),
       wgetrc,
       ...(aptConf === undefined ? {} : { aptConf }),
     },
@@ -149,11 +143,14 @@ async function readWgetrc({ own, without }: OwnTrustRequest, found: Findings): P
   return kept;
 }
 
-function findAptConf({ own, ownAptConf }: OwnTrustRequest, { left, warnings }: Findings): string | undefined {
+async function findAptConf(
+  { own, trustDir }: OwnTrustRequest,
+  { left, warnings }: Findings,
+): Promise<string | undefined> {
   const named = own['APT_CONFIG'] ?? '';
   if (named === '') return undefined;
   const path = resolve(named);
-  const written = ownAptConf(path);
+  const written = await aptConfOfOwner(path, trustDir);
   if (written !== undefined) return written === '' ? undefined : written;
   if (existsSync(path) && canStandIn.aptConf(path)) return path;
   left.add('APT_CONFIG');

@@ -41,9 +41,8 @@ export const unreachedClients: readonly UnreachedClient[] = [
   },
   {
     client: 'Firefox',
-    because: 'it has roots in its profile, and a proxy in its settings unless they say `Use system proxy settings`',
-    remedy:
-      '`certutil -d sql:PROFILE -A -t C,, -n leafgate -i CA-FILE`, or `Certificates.Install` in a policies.json; `Proxy` there names the gateway',
+    because: 'it takes the proxy from the variables unless its settings name one, but roots from its profile alone',
+    remedy: '`certutil -d sql:PROFILE -A -t C,, -n leafgate -i CA-FILE`, or `Certificates.Install` in a policies.json',
   },
   {
     client: 'docker build, docker run, the docker daemon',

@@ -30,6 +30,16 @@ export function isNothing({ anchors, merged, wgetrc, aptConf }: OwnTrust): boole
   return anchors.length === 0 && merged.length === 0 && wgetrc === '' && aptConf === undefined;
 }
 
+/** What is left of it where a gateway's files are trusted anyway. */
+export function trustBeyond(own: OwnTrust, { anchors, systemRoots }: GatewayTrust): OwnTrust {
+  return { ...own, anchors: without(own.anchors, anchors), merged: without(own.merged, [...anchors, ...systemRoots]) };
+}
+
+function without(all: readonly Certificate[], known: readonly Certificate[]): readonly Certificate[] {
+  const hashes = new Set(known.map(({ sha256 }) => sha256));
+  return all.filter(({ sha256 }) => !hashes.has(sha256));
+}
+
 /** beside the gateway's own trust folder */
 function ownTrustRoot(trustDir: string): string {
   return join(dirname(trustDir), 'trust-with');

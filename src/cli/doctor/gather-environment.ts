@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
 import type { EnvironmentFacts, FoundFault, GivenFileFacts } from '../../doctor/doctor-facts.ts';
 import type { Pool } from '../../pool/pool-types.ts';
-import { actorVariables } from '../../projection/actor-runtimes.ts';
+import { actorVariables, type ActorValue } from '../../projection/actor-runtimes.ts';
 import { parseRoots } from '../../projection/system-roots.ts';
 import type { OriginCredential } from '../../settings/gateway-spec.ts';
 import { systemReason } from '../../system-error.ts';
@@ -14,16 +14,15 @@ import { faultsOf } from './gather-state.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const proxyNames = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
-const noProxyNames = ['NO_PROXY', 'no_proxy'];
+const proxyNames = [...namesOf('proxy'), 'ALL_PROXY', 'all_proxy'];
+const noProxyNames = namesOf('no-proxy');
 
 export async function gatherEnvironment(
   env: Environment,
   proxyUrl: string | undefined,
   pool: Pool | undefined,
 ): Promise<EnvironmentFacts> {
-  const names = actorVariables.flatMap(({ name, value }) => (value === 'merged' || value === 'anchors' ? [name] : []));
-  const given = Object.entries(pick(env, names));
+  const given = Object.entries(pick(env, [...namesOf('merged'), ...namesOf('anchors')]));
   // most of them name one and the same file, with all the roots of the system in it
   const read = new Map<string, ReadTrust>();
   for (const path of new Set(given.map(([, named]) => named))) read.set(path, await readTrust(path, pool));
@@ -36,6 +35,10 @@ export async function gatherEnvironment(
       return found === undefined ? [] : [{ name, path, ...found }];
     }),
   };
+}
+
+function namesOf(wanted: ActorValue): readonly string[] {
+  return actorVariables.flatMap(({ name, value }) => (value === wanted ? [name] : []));
 }
 
 function pick(env: Environment, names: readonly string[]): Readonly<Record<string, string>> {
