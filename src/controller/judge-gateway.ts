@@ -8,16 +8,13 @@ import type { Certificate } from '../x509/certificate-types.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
 import { bundleContent } from './build-bundle.ts';
 import { readBundleText } from './bundle-text.ts';
+import { datesOf, earliestAfter } from './certificate-dates.ts';
 import type { CommonRoots } from './common-roots.ts';
 import type { Judgements, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import type { Look } from './followed-objects.ts';
 import type { GatewayDependencies } from './gateway-dependencies.ts';
 import { judgeCaBundle, type CaBundleJudgement } from './judge-ca-bundle.ts';
-import {
-  isClientCertificateGood,
-  judgeClientCertificates,
-  type ClientCertificate,
-} from './judge-client-certificates.ts';
+import { judgeClientCertificates } from './judge-client-certificates.ts';
 import { judgePool, type PoolJudgement } from './judge-pool.ts';
 import { judgeSdsTls } from './judge-sds-tls.ts';
 import { judgeServingSecret } from './judge-serving-secret.ts';
@@ -43,6 +40,8 @@ export type GatewayView = {
   readonly originRootsPem: string | undefined;
   readonly clientRootsPem: string | undefined;
   readonly goodOriginSecrets: ReadonlySet<string>;
+  /** when something may be judged otherwise although nothing changes */
+  readonly changesAt: EpochMs | undefined;
 };
 
 export function judgeGateway(facts: GatewayFacts): GatewayView {
@@ -54,28 +53,29 @@ export function judgeGateway(facts: GatewayFacts): GatewayView {
   const dnsNames = requiredDnsNames(name, namespace, facts.clusterDomain);
   const origin = caBundle('OriginCABundleResolved', spec.origins.caBundle, facts);
   const client = caBundle('ClientCABundleResolved', spec.clients.caBundle, facts);
-  const certificates = dependencies.clientCertificates.map((place) => ({
-    secret: nameOf(place),
-    observed: secret(place),
-  }));
+  const shown = judgeClientCertificates(
+    dependencies.clientCertificates.map((place) => ({ secret: nameOf(place), observed: secret(place) })),
+    now,
+  );
+  const front =
+    serving && judgeServingSecret(secret(serving), { secret: nameOf(serving), requiredDnsNames: dnsNames, now });
+  const bundles = [...(origin?.certificates ?? []), ...(client?.certificates ?? [])];
+  const dates = [...pool.changesAt, ...(front?.changesAt ?? []), ...shown.changesAt, ...datesOf(bundles)];
   return {
     pool,
     judgements: {
       CAPoolReady: pool.judgement,
       TLSConfigured: judgeSdsTls(spec.sds, channel && { secret: nameOf(channel), observed: secret(channel), now }),
-      ...(serving && {
-        ServingTLSSecretReady: judgeServingSecret(secret(serving), {
-          ...{ secret: nameOf(serving), requiredDnsNames: dnsNames, now },
-        }),
-      }),
+      ...(front && { ServingTLSSecretReady: front.judgement }),
       ...(origin && { OriginCABundleResolved: origin.judgement }),
       ...(client && { ClientCABundleResolved: client.judgement }),
-      ...(certificates.length > 0 && { OriginClientCertificatesReady: judgeClientCertificates(certificates, now) }),
+      ...(dependencies.clientCertificates.length > 0 && { OriginClientCertificatesReady: shown.judgement }),
     },
     requiredDnsNames: serving && dnsNames,
     originRootsPem: originRootsPem(origin, pool, facts),
     clientRootsPem: client === undefined || client.certificates.length === 0 ? undefined : pem(client.certificates),
-    goodOriginSecrets: goodSecrets(certificates, now),
+    goodOriginSecrets: shown.good,
+    changesAt: earliestAfter(now, dates),
   };
 }
 
@@ -99,12 +99,6 @@ function caBundle(
   if (ref === undefined || place === undefined) return undefined;
   const configMap = { namespace: gateway.namespace, name: ref.name };
   return judgeCaBundle(observedConfigMap(look(place), place), { condition, configMap, key: ref.key, now });
-}
-
-function goodSecrets(certificates: readonly ClientCertificate[], now: EpochMs): ReadonlySet<string> {
-  return new Set(
-    certificates.filter((certificate) => isClientCertificateGood(certificate, now)).map(({ secret }) => secret.name),
-  );
 }
 
 /** Undefined while the chosen bundle is no good, or while nobody knows which CAs are the gateway's own. */

@@ -1,11 +1,12 @@
 // Judges the CA pool of a gateway, by the same code as the sidecar that signs with it, and says which anchors may be
 // published. Pure. Private key bytes never leave it: not in an anchor, not in a message.
-import { days, epoch, type DurationMs, type EpochMs } from '../clock.ts';
+import { days, epoch, minus, type DurationMs, type EpochMs } from '../clock.ts';
 import { problemsOf, type LeafgateError } from '../errors.ts';
 import { examinePool, type CaReading, type PoolReading } from '../pool/examine-pool.ts';
 import { poolSecretKey } from '../pool/pool-document.ts';
 import { bundleText } from '../x509/bundle-text.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
+import { datesOf } from './certificate-dates.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import { timeText } from './bundle-record.ts';
@@ -20,6 +21,8 @@ export type PoolJudgement = {
   readonly isPublishable: boolean;
   /** of the CA that the pool names for signing, usable or not */
   readonly activeId: string | undefined;
+  /** when it may be judged otherwise, past times among them */
+  readonly changesAt: readonly EpochMs[];
 };
 
 /** `id` is the CA's, as the pool has it */
@@ -87,7 +90,16 @@ function judgeReading(reading: PoolReading, terms: PoolJudgeTerms): PoolJudgemen
       ),
       activeId,
     };
-  return { judgement: judgeSigner(reading, terms), anchors, isPublishable: true, activeId };
+  const changesAt = changesOf(reading, terms);
+  return { judgement: judgeSigner(reading, terms), anchors, isPublishable: true, activeId, changesAt };
+}
+
+/** Each certificate's own dates, and those at which the end of the one that signs is warned of, and is too near. */
+function changesOf({ active, cas }: PoolReading, { shortestLeafMs }: PoolJudgeTerms): readonly EpochMs[] {
+  const certificates = cas.flatMap(({ anchor, value }) => [anchor ?? [], value?.intermediates ?? []].flat());
+  const ends = datesOf(active.value === undefined ? [] : [active.value.anchor, ...active.value.intermediates]);
+  const soon = [warnBeforeEnd, shortestLeafMs].flatMap((before) => ends.map((end) => minus(end, before)));
+  return [...datesOf(certificates), ...soon];
 }
 
 /** faults of the form: with one of these nobody can tell which anchors the pool means */
@@ -141,5 +153,11 @@ function withRemedy(problems: readonly LeafgateError[]): string {
 }
 
 function unpublishable(reason: ReasonOf<'CAPoolReady'>, message: string): PoolJudgement {
-  return { judgement: judge('CAPoolReady', reason, message), anchors: [], isPublishable: false, activeId: undefined };
+  return {
+    judgement: judge('CAPoolReady', reason, message),
+    anchors: [],
+    isPublishable: false,
+    activeId: undefined,
+    changesAt: [],
+  };
 }

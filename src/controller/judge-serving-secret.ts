@@ -3,6 +3,7 @@
 import type { EpochMs } from '../clock.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { timeText } from './bundle-record.ts';
+import { datesOf } from './certificate-dates.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import { examineTlsSecret, type TlsSecretFault } from './examine-tls-secret.ts';
@@ -18,7 +19,16 @@ export type ServingSecretTerms = {
 type Reason = ReasonOf<'ServingTLSSecretReady'>;
 type Fault = { readonly reason: Reason; readonly message: string };
 
-export function judgeServingSecret(observed: Observed<SecretContent>, terms: ServingSecretTerms): Judgement<Reason> {
+export type ServingSecretJudgement = {
+  readonly judgement: Judgement<Reason>;
+  /** when it may be judged otherwise, past times among them */
+  readonly changesAt: readonly EpochMs[];
+};
+
+export function judgeServingSecret(
+  observed: Observed<SecretContent>,
+  terms: ServingSecretTerms,
+): ServingSecretJudgement {
   const secret = secretText(terms.secret);
   switch (observed.kind) {
     case 'absent':
@@ -52,20 +62,19 @@ const reasons: { readonly [kind in TlsSecretFault['kind']]: Reason } = {
   expired: 'TLSSecretExpired',
 };
 
-function judgeContent(content: SecretContent, { requiredDnsNames, now }: ServingSecretTerms): Judgement<Reason> {
+function judgeContent(content: SecretContent, { requiredDnsNames, now }: ServingSecretTerms): ServingSecretJudgement {
   const { first, faults } = examineTlsSecret(content, { purpose: 'serverAuth', now });
   const found: readonly Fault[] = [
     ...faults.map(({ kind, message }) => ({ reason: reasons[kind], message })),
     ...(first === undefined ? [] : nameFaults(content, first, requiredDnsNames)),
   ];
   const gravest = order.find((reason) => found.some((fault) => fault.reason === reason));
-  if (gravest === undefined)
-    return verdict(
-      'TLSSecretReady',
-      `${secretText(content)} is good for ${requiredDnsNames.join(', ')}${untilText(first)}`,
-    );
+  if (gravest === undefined) {
+    const message = `${secretText(content)} is good for ${requiredDnsNames.join(', ')}${untilText(first)}`;
+    return verdict('TLSSecretReady', message, first);
+  }
   const sorted = found.toSorted((one, other) => order.indexOf(one.reason) - order.indexOf(other.reason));
-  return verdict(gravest, sorted.map(({ message }) => message).join('; '));
+  return verdict(gravest, sorted.map(({ message }) => message).join('; '), first);
 }
 
 function untilText(first: Certificate | undefined): string {
@@ -88,6 +97,6 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'none' : sayFirst(names, maxListed);
 }
 
-function verdict(reason: Reason, message: string): Judgement<Reason> {
-  return judge('ServingTLSSecretReady', reason, message);
+function verdict(reason: Reason, message: string, shown?: Certificate): ServingSecretJudgement {
+  return { judgement: judge('ServingTLSSecretReady', reason, message), changesAt: datesOf(shown ? [shown] : []) };
 }

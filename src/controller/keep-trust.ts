@@ -6,6 +6,7 @@ import { problemsOf } from '../errors.ts';
 import type { KubeObject, KubeResource, ObjectPlace } from '../kube/kube-types.ts';
 import type { EgressGatewayReading } from '../settings/egress-gateway.ts';
 import type { EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
+import { earliestAfter } from './certificate-dates.ts';
 import type { Judgements } from './controller-types.ts';
 import type { FollowedObjects } from './followed-objects.ts';
 import { judgePoolAt } from './judge-gateway.ts';
@@ -55,7 +56,8 @@ export async function keepTrust(refused: RefusedGateway, parts: KeepTrustParts):
     { ...parts, now },
   );
   parts.seen(key, status);
-  return nextRound(trust?.published.publication, undefined, parts);
+  const changesAt = earliestAfter(now, trust?.poolChangesAt ?? []);
+  return nextRound(trust?.published.publication, { changesAt }, parts);
 }
 
 type Places = { readonly pool?: ObjectPlace; readonly bundle?: ObjectPlace };
@@ -73,6 +75,7 @@ type Trust = {
   readonly judgements: Judgements;
   readonly published: PublishedTrust;
   readonly activeId: string | undefined;
+  readonly poolChangesAt: readonly EpochMs[];
 };
 
 async function lookAfterTrust(
@@ -90,5 +93,5 @@ async function lookAfterTrust(
   const resource = parts.bundles.current();
   const published = await publishTrust({ owner, pool, resource, look, isAllowed, now }, parts);
   const judgements = { CAPoolReady: pool.judgement, TrustBundlePublished: published.judgement };
-  return { judgements, published, activeId: pool.activeId };
+  return { judgements, published, activeId: pool.activeId, poolChangesAt: pool.changesAt };
 }

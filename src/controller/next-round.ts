@@ -1,6 +1,6 @@
 // When a gateway is looked at again although nothing that is followed has changed: at the resync, or sooner where something is
 // due or is only asked for. Clock and chance are arguments.
-import { millis, type Clock, type DurationMs } from '../clock.ts';
+import { millis, type Clock, type DurationMs, type EpochMs } from '../clock.ts';
 import type { Publication } from './judge-publication.ts';
 import type { WorkOutcome } from './work-queue.ts';
 
@@ -11,10 +11,16 @@ export type RoundTerms = {
   readonly resyncMs: DurationMs;
 };
 
-/** `withinMs`: something else is to be asked for by then */
+export type RoundDates = {
+  /** something is to be asked for by then */
+  readonly withinMs?: DurationMs | undefined;
+  /** a certificate begins or ends then */
+  readonly changesAt?: EpochMs | undefined;
+};
+
 export function nextRound(
   publication: Publication | undefined,
-  withinMs: DurationMs | undefined,
+  { withinMs, changesAt }: RoundDates,
   { clock, random, resyncMs }: RoundTerms,
 ): WorkOutcome {
   if (publication?.kind === 'failed') return { kind: 'retry' };
@@ -22,7 +28,7 @@ export function nextRound(
   const waits = [
     // between half and the whole of it, so that gateways do not come all at once
     resyncMs * (1 - random() / 2),
-    ...(until === undefined ? [] : [Math.max(0, until - clock.now())]),
+    ...[until, changesAt].flatMap((at) => (at === undefined ? [] : [Math.max(0, at - clock.now())])),
     ...(withinMs === undefined ? [] : [withinMs]),
   ];
   return { kind: 'done', againAfterMs: millis(Math.min(...waits)) };

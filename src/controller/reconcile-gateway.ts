@@ -109,7 +109,8 @@ async function lookAfter(key: string, { object, gateway }: Subject, parts: Recon
   );
   parts.seen(key, status);
   if (files.isToRetry) return { kind: 'retry' };
-  return nextRound(published.publication, files.awaitsDeployment ? askForDeploymentMs : undefined, parts);
+  const withinMs = files.awaitsDeployment ? askForDeploymentMs : undefined;
+  return nextRound(published.publication, { withinMs, changesAt: view.changesAt }, parts);
 }
 
 function outOfBounds({ TrustBundlePublished }: Judgements): FilesOutcome {

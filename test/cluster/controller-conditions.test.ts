@@ -15,6 +15,7 @@ import {
 } from '../support/cluster/controller-world.ts';
 import { mustSucceed, type ApiObject } from '../support/cluster/raw-api.ts';
 import { caPem, hoursAgo, issueCredential, makeCurrentCa } from '../support/credential-workshop.ts';
+import { epoch, plus, seconds } from '../../src/clock.ts';
 import { makeBigRoot } from '../support/big-root.ts';
 import { makeCa } from '../support/ca-workshop.ts';
 import { caFields, poolBytes } from '../support/pool-workshop.ts';
@@ -105,6 +106,11 @@ describeWithControlPlane('the conditions of a gateway', {}, (plane) => {
       const rules = [{ name: 'changed', hosts: [host], verdict: 'intercept' }];
       await applyGateway(world, 'gw', { ...spec, policy: { default: 'deny', rules } });
       await waitFor('the policy in the files', async () => ((await files())?.['policy.yaml'] as string).includes(host));
+    });
+
+    test('of a serving certificate say that it has ended when it does, although nothing tells of it', async () => {
+      await applyServing({ notAfter: plus(epoch(Date.now()), seconds(8)) });
+      await waitForReason(world, 'ServingTLSSecretReady', 'TLSSecretExpired', { deadlineMs: 40_000 });
     });
 
     test.each([

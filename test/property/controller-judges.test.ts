@@ -82,8 +82,11 @@ test('every judge answers to any bytes, with a reason of its table and without a
             keys,
           ),
         ).toEqual([]);
-        expectFit('ServingTLSSecretReady', judgeServingSecret(observed, { secret, requiredDnsNames: names, now }));
-        expectFit('OriginClientCertificatesReady', judgeClientCertificates([{ secret, observed }], now));
+        expectFit(
+          'ServingTLSSecretReady',
+          judgeServingSecret(observed, { secret, requiredDnsNames: names, now }).judgement,
+        );
+        expectFit('OriginClientCertificatesReady', judgeClientCertificates([{ secret, observed }], now).judgement);
         expectFit('TLSConfigured', judgeSdsTls(sds, { secret, observed, now }));
         for (const condition of ['OriginCABundleResolved', 'ClientCABundleResolved'] as const) {
           const terms = { condition, configMap: secret, key: 'ca.crt', now };

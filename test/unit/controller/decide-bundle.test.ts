@@ -171,6 +171,7 @@ test('what is wanted follows from the pool, and from whether the gateway is bein
     anchors: isPublishable ? [{ id: 'a', certificate: one }] : [],
     isPublishable,
     activeId: undefined,
+    changesAt: [],
   });
   const want = (of: BundleGateway, judged: ReturnType<typeof pool>) =>
     bundleIntent(of, judged, () => build(of, undefined)).kind;

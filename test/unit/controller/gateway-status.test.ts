@@ -245,6 +245,7 @@ describe('what is said of the bundle', () => {
     anchors: [],
     isPublishable: false,
     activeId: undefined,
+    changesAt: [],
   };
   const anchors = [{ id: 'a', certificate: one }];
   const pool = { ...noAnchors, anchors, isPublishable: true };

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { epoch, hours } from '../../../src/clock.ts';
 import type { ConfigMapContent, Observed, SecretContent } from '../../../src/controller/controller-types.ts';
 import { judgeCaBundle } from '../../../src/controller/judge-ca-bundle.ts';
-import { isClientCertificateGood, judgeClientCertificates } from '../../../src/controller/judge-client-certificates.ts';
+import { judgeClientCertificates } from '../../../src/controller/judge-client-certificates.ts';
 import { judgeSdsTls } from '../../../src/controller/judge-sds-tls.ts';
 import type { SdsSpec, SdsTls } from '../../../src/settings/egress-gateway-types.ts';
 import { makeCa } from '../../support/ca-workshop.ts';
@@ -90,7 +90,7 @@ describe('client certificates for origins', () => {
 
   test('are ready when all are', () => {
     const all = [given('good', good), given('other', good)];
-    expect(judgeClientCertificates(all, now)).toEqual({
+    expect(judgeClientCertificates(all, now).judgement).toEqual({
       status: 'True',
       reason: 'SecretsReady',
       message: 'good: Secret egress/good, Secret egress/other',
@@ -111,17 +111,14 @@ describe('client certificates for origins', () => {
     ],
   ])('are not when one of them %s', (_, observed, reason, message) => {
     const judged = judgeClientCertificates([given('good', good), given('a', observed)], now);
-    expect(judged).toMatchObject({ status: 'False', reason });
-    expect(judged.message).toMatch(message);
-    expect(findKeyTraces(judged, keys)).toEqual([]);
-    expect([given('good', good), given('a', observed)].map((one) => isClientCertificateGood(one, now))).toEqual([
-      true,
-      false,
-    ]);
+    expect(judged.judgement).toMatchObject({ status: 'False', reason });
+    expect(judged.judgement.message).toMatch(message);
+    expect(findKeyTraces(judged.judgement, keys)).toEqual([]);
+    expect([...judged.good]).toEqual(['good']);
   });
 
   test('have the problems of all Secrets in one message', () => {
-    const judged = judgeClientCertificates(
+    const { judgement: judged } = judgeClientCertificates(
       [given('a', absent), given('b', unavailable('no rule')), given('good', good)],
       now,
     );

@@ -26,7 +26,8 @@ const secretOf = ({ certificatePem, keyPem }: TestCredential, type?: string) =>
   foundSecret('serving', { 'tls.crt': certificatePem, 'tls.key': keyPem }, type);
 const withNames = (...dnsNames: readonly string[]) => secretOf(issueCredential(ca, { dnsNames }));
 const judgeIt = (observed: Observed<SecretContent>) =>
-  judgeServingSecret(observed, { secret: { namespace: testNamespace, name: 'serving' }, requiredDnsNames: names, now });
+  judgeServingSecret(observed, { secret: { namespace: testNamespace, name: 'serving' }, requiredDnsNames: names, now })
+    .judgement;
 const rubbish = `-----BEGIN CERTIFICATE-----\n${Buffer.from('no certificate').toString('base64')}\n-----END CERTIFICATE-----\n`;
 
 test('the required names are those of the Service, with and without the domain of the cluster', () => {
