@@ -3,9 +3,10 @@
 // takes the change at once, Chromium when it is started again (measured), and no file is swapped under a program that
 // writes to it. Must not know bundles or actors.
 import { createHash } from 'node:crypto';
-import { mkdir, open, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { enter, lookUp, syncFolder, unsafe, type Folder } from './held-folder.ts';
+import { constants } from 'node:fs';
+import { chmod, mkdir, open, realpath, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { enter, giveTo, lookUp, syncFolder, unsafe, type Folder, type Owner } from './held-folder.ts';
 import { inputPath, runCertutil, toolFailed, type ToolResult } from './nss-tool.ts';
 import { newDraftName, type WriteStep } from './place-file.ts';
 import { removeDraftFolder } from './remove-entries.ts';
@@ -18,19 +19,39 @@ export type WantedDatabase = {
   /** whether what has that name was made here; a folder of somebody else is not touched */
   readonly isOurs: boolean;
   readonly certutil: string;
+  /** whose it is to be, and who then runs the tool; undefined for the user of this process */
+  readonly owner: Owner | undefined;
   readonly afterStep: (step: WriteStep) => void;
 };
 
 /**
  * Certificates are added before others are removed: in between, the database trusts both. What else somebody keeps in it
- * stays. It is its writer's own with the modes 0755 and 0644, whatever a volume asks for: where others may write, a tool
- * that follows links is not let in. Rejects with `nss-…`, `volume-entry-unsafe`, or what the system says.
+ * stays. Chromium takes a database only where it may write to it (measured), so that it has to be the browser's user's:
+ * with an owner, the tool runs as that user, and what he puts in its way leads it nowhere that he could not go himself.
+ * Without, it runs as we do; SQLite finds its files by their whole path, so that root is not let into a folder whose way
+ * others could change. Rejects with `nss-…`, `volume-entry-unsafe`, or what the system says.
  */
-export async function keepDatabase(above: Folder, wanted: WantedDatabase): Promise<'written' | 'unchanged'> {
+export async function keepDatabase(above: Folder, request: WantedDatabase): Promise<'written' | 'unchanged'> {
+  const wanted = request.owner?.uid === process.geteuid?.() ? { ...request, owner: undefined } : request;
   const found = await lookUp(above, wanted.name);
+  if (found !== undefined && (!wanted.isOurs || !found.isDirectory()))
+    throw unsafe(join(above.path, wanted.name), found);
+  if (wanted.owner === undefined && process.geteuid?.() === 0) await refuseShared(above);
   if (found === undefined) return await build(above, wanted);
-  if (!wanted.isOurs || !found.isDirectory()) throw unsafe(join(above.path, wanted.name), found);
   return await entered(above, wanted.name, (database) => refresh(above, database, wanted));
+}
+
+const sticky = 0o1000;
+const writableByOthers = 0o022;
+
+/** whoever may rename a folder on the way may put another one in its place */
+async function refuseShared({ path }: Folder): Promise<void> {
+  for (let folder = await realpath(path); ; folder = dirname(folder)) {
+    const { uid, mode } = await stat(folder);
+    const isClosed = (mode & writableByOthers) === 0 || (mode & sticky) !== 0;
+    if (uid !== 0 || !isClosed) throw volumeErrors.error('nss-folder-shared', { path, folder });
+    if (folder === dirname(folder)) return;
+  }
 }
 
 async function entered<T>(above: Folder, name: string, use: (folder: Folder) => Promise<T>): Promise<T> {
@@ -43,7 +64,7 @@ async function entered<T>(above: Folder, name: string, use: (folder: Folder) => 
   }
 }
 
-/** a folder that nobody else sees into, gone afterwards unless it got another name */
+/** a folder that nobody else writes into, gone afterwards unless it got another name */
 async function inDraft<T>(above: Folder, use: (draft: Folder, name: string) => Promise<T>): Promise<T> {
   const name = newDraftName();
   await mkdir(above.at(name), { mode: 0o700 });
@@ -58,18 +79,15 @@ const databaseFiles = ['cert9.db', 'key4.db', 'pkcs11.txt'];
 const [folderMode, fileMode] = [0o755, 0o644];
 
 function build(above: Folder, wanted: WantedDatabase): Promise<'written'> {
-  const { name, certutil, afterStep } = wanted;
+  const { name, owner, afterStep } = wanted;
   return inDraft(above, async (database, draftName): Promise<'written'> => {
     afterStep('draft-opened');
-    const made = await runCertutil({ certutil, database, inputs: database, args: ['-N', '--empty-password'] });
-    expectSuccess(database, made);
+    await giveTo(database.handle, owner, join(above.path, name));
+    expectSuccess(database, await run(wanted, database, database, ['-N', '--empty-password']));
     await change(above, database, wanted, []);
     afterStep('draft-written');
-    for (const file of databaseFiles) {
-      const handle = await open(database.at(file), 'r');
-      await handle.chmod(fileMode).finally(() => handle.close());
-    }
-    await database.handle.chmod(folderMode);
+    // an owner has them for himself, as the tool makes them
+    if (owner === undefined) await openToReaders(database);
     await syncFolder(database);
     afterStep('draft-closed');
     await rename(above.at(draftName), above.at(name));
@@ -80,8 +98,25 @@ function build(above: Folder, wanted: WantedDatabase): Promise<'written'> {
   });
 }
 
+async function openToReaders(database: Folder): Promise<void> {
+  for (const file of databaseFiles) {
+    const handle = await open(database.at(file), constants.O_RDONLY | constants.O_NOFOLLOW);
+    await handle.chmod(fileMode).finally(() => handle.close());
+  }
+  await database.handle.chmod(folderMode);
+}
+
+function run(
+  { certutil, owner: user }: WantedDatabase,
+  database: Folder,
+  inputs: Folder,
+  args: readonly string[],
+): Promise<ToolResult> {
+  return runCertutil({ certutil, database, inputs, args, user });
+}
+
 async function refresh(above: Folder, database: Folder, wanted: WantedDatabase): Promise<'written' | 'unchanged'> {
-  await refuseForeign(database);
+  await refuseForeign(database, wanted.owner?.uid ?? process.geteuid?.());
   const present = await nicknamesIn(database, wanted);
   const nicknames = new Set(byNickname(wanted).keys());
   const obsolete = [...present].filter((nickname) => !nicknames.has(nickname));
@@ -91,13 +126,12 @@ async function refresh(above: Folder, database: Folder, wanted: WantedDatabase):
   return 'written';
 }
 
-/** The tool follows links: it is let into a database only where nobody else can put one. */
-async function refuseForeign(database: Folder): Promise<void> {
+/** The tool follows links: it is let into a database only where nobody else but its user can put one. */
+async function refuseForeign(database: Folder, user: number | undefined): Promise<void> {
   const files = await Promise.all(databaseFiles.map((name) => lookUp(database, name)));
   const isPlain = files.every((found) => found?.isFile() === true && found.nlink === 1);
-  const user = process.geteuid?.();
   const isPrivate = [await database.handle.stat(), ...files].every(
-    (found) => found !== undefined && found.uid === user && (found.mode & 0o022) === 0,
+    (found) => found !== undefined && found.uid === user && (found.mode & writableByOthers) === 0,
   );
   if (!isPlain || !isPrivate) throw volumeErrors.error('nss-database-unsafe', { path: database.path });
 }
@@ -109,8 +143,8 @@ function byNickname({ certificates }: WantedDatabase): ReadonlyMap<string, Uint8
 }
 
 /** what the database trusts for servers, of what leafgate put there */
-async function nicknamesIn(database: Folder, { certutil }: WantedDatabase): Promise<ReadonlySet<string>> {
-  const listed = await runCertutil({ certutil, database, inputs: database, args: ['-L'] });
+async function nicknamesIn(database: Folder, wanted: WantedDatabase): Promise<ReadonlySet<string>> {
+  const listed = await run(wanted, database, database, ['-L']);
   expectSuccess(database, listed);
   return new Set([...listed.stdout.matchAll(/^(leafgate-[0-9a-f]{64}) +C,,/gm)].map(([, nickname = '']) => nickname));
 }
@@ -125,17 +159,23 @@ async function change(
   const additions = byNickname(wanted);
   const done = await inDraft(above, async (inputs) => {
     const commands = obsolete.map((nickname) => `-D -n ${nickname}`);
+    await inputs.handle.chmod(0o711);
     for (const [nickname, der] of additions) {
-      await writeFile(inputs.at(nickname), der);
+      await writeInput(inputs, nickname, der);
       commands.unshift(`-A -n ${nickname} -t C,, -i ${inputPath(inputs, nickname)}`);
     }
-    await writeFile(inputs.at('commands'), `${commands.join('\n')}\n`);
-    const args = ['-B', '-i', inputPath(inputs, 'commands')];
-    return await runCertutil({ certutil: wanted.certutil, database, inputs, args });
+    await writeInput(inputs, 'commands', `${commands.join('\n')}\n`);
+    return await run(wanted, database, inputs, ['-B', '-i', inputPath(inputs, 'commands')]);
   });
   const present = await nicknamesIn(database, wanted);
   const isDone = [...additions.keys()].every((nickname) => present.has(nickname));
   if (!isDone || obsolete.some((nickname) => present.has(nickname))) throw toolFailed(database.path, lastLine(done));
+}
+
+/** for the user of the tool to read, whatever the umask */
+async function writeInput(inputs: Folder, name: string, content: string | Uint8Array): Promise<void> {
+  await writeFile(inputs.at(name), content, { flag: 'wx' });
+  await chmod(inputs.at(name), fileMode);
 }
 
 function expectSuccess(database: Folder, result: ToolResult): void {

@@ -2,7 +2,7 @@
 // long. Must not know which certificates it is given.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { systemCode, systemReason } from '../system-error.ts';
-import type { Folder } from './held-folder.ts';
+import type { Folder, Owner } from './held-folder.ts';
 import { volumeErrors } from './volume-errors.ts';
 
 export type ToolRun = {
@@ -12,6 +12,8 @@ export type ToolRun = {
   /** where the files of the arguments are */
   readonly inputs: Folder;
   readonly args: readonly string[];
+  /** who runs it; undefined is the user of this process */
+  readonly user: Owner | undefined;
 };
 
 export type ToolResult = { readonly status: number; readonly stdout: string; readonly stderr: string };
@@ -31,12 +33,12 @@ export function inputPath(inputs: Folder, name: string): string {
 }
 
 /** Whatever its status; rejects with `nss-tool-missing`, and with `nss-tool-failed` when it did not end by itself. */
-export async function runCertutil({ certutil, database, inputs, args }: ToolRun): Promise<ToolResult> {
-  // in the folder that is held, not in whatever has its name by now
+export async function runCertutil({ certutil, database, inputs, args, user }: ToolRun): Promise<ToolResult> {
   const child = spawn(certutil, ['-d', 'sql:.', ...args], {
     cwd: database.at('.'),
     env: toolEnvironment,
     stdio: ['ignore', 'pipe', 'pipe', inputs.handle.fd],
+    ...user,
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
   try {

@@ -43,8 +43,13 @@ export const volumeErrors = errorSlice({
     remedy: 'see that nobody has set a password for it, or remove it: it is then made anew',
     exitCode: exitCodes.environment,
   },
+  'nss-folder-shared': {
+    message: 'others may rename {folder}, so that certutil is not run as root for a database in {path}',
+    remedy: 'give the owner of the database, who then runs certutil, or leave the folders above it to root',
+    exitCode: exitCodes.environment,
+  },
   'nss-database-unsafe': {
-    message: 'the NSS database {path} is not whole, or others may write to it, so that certutil is not let in',
+    message: 'the NSS database {path} is not whole, has another owner, or others may write to it',
     remedy: 'remove it: it is then made anew',
     exitCode: exitCodes.environment,
   },

@@ -35,7 +35,7 @@ type WriteOutcome = { readonly path: string } & (
 
 export type VolumeWriterOptions = {
   readonly dir: string;
-  /** of files and of the folders that are made, not of NSS databases; the process's own when left out */
+  /** of files and of the folders that are made; the process's own when left out */
   readonly owner?: Owner;
   /** default 0644 */
   readonly fileMode?: number;
@@ -202,7 +202,7 @@ function placeForm(
 ): Promise<'written' | 'unchanged'> {
   const { name } = split(file.path);
   if (file.form === 'NSS')
-    return keepDatabase(folder, { name, certificates: certificatesOf(file), isOurs, certutil, afterStep });
+    return keepDatabase(folder, { name, certificates: certificatesOf(file), isOurs, certutil, owner, afterStep });
   return placeFile(folder, { name, bytes: encodeForm(file.form, file), access: { mode: fileMode, owner }, afterStep });
 }
 

@@ -139,6 +139,45 @@ describeWithTools('a database of NSS', ['certutil'], ({ certutil }) => {
     expect(everythingIn(dir)).toEqual(['pki/', 'pki/nssdb/', ...['cert9.db', 'key4.db', 'pkcs11.txt'].map(inDatabase)]);
   });
 
+  test.skipIf(process.geteuid?.() !== 0)(
+    'is its owner’s where one is asked for, made and changed by a tool that runs as that user',
+    async () => {
+      chmodSync(folder.path, 0o711);
+      const owner = { uid: 1234, gid: 4321 };
+      const [watched, log] = [folder.file('watched'), folder.file('log')];
+      writeFileSync(log, '');
+      chmodSync(log, 0o666);
+      writeFileSync(watched, `#!/bin/sh\nid -u >>${log}\nid -G >>${log}\nexec ${certutil} "$@"\n`, { mode: 0o755 });
+      const theirs = openVolumeWriter({ dir, owner, certutil: watched });
+      const umask = process.umask(0o077);
+      try {
+        expect(await theirs.write([wanted(first)])).toEqual([{ path: 'pki/nssdb', kind: 'written' }]);
+        expect(await theirs.write([wanted(first)])).toMatchObject([{ kind: 'unchanged' }]);
+        expect(await theirs.write([wanted(second)])).toMatchObject([{ kind: 'written' }]);
+      } finally {
+        process.umask(umask);
+      }
+      const about = ['.', 'cert9.db', 'key4.db', 'pkcs11.txt'].map((name) => statSync(join(database, name)));
+      expect(about.map(({ uid, gid }) => [uid, gid])).toEqual(Array(4).fill([1234, 4321]));
+      expect(await nicknames()).toEqual(named(second));
+      expect(new Set(readFileSync(log, 'utf8').trim().split('\n'))).toEqual(new Set(['1234', '4321']));
+      // one that is there and somebody else's
+      expect(await writer.write([wanted(first)])).toMatchObject([{ kind: 'failed' }]);
+      await theirs.remove();
+      expect(existsSync(dir)).toBe(false);
+    },
+  );
+
+  test.skipIf(process.geteuid?.() !== 0)('is not made by root in a folder that others may exchange', async () => {
+    mkdirSync(join(dir, 'pki'), { recursive: true });
+    chmodSync(dir, 0o777);
+    const outcome = await writer.write([wanted(first)]);
+    expect(outcome).toMatchObject([{ kind: 'failed', error: { code: 'nss-folder-shared', fields: { folder: dir } } }]);
+    expect(everythingIn(dir)).toEqual(['.leafgate-volume', 'pki/']);
+    chmodSync(dir, 0o1777);
+    expect(await writer.write([wanted(first)])).toMatchObject([{ kind: 'written' }]);
+  });
+
   test.each<[string, () => void]>([
     ['its folder is open to others', () => chmodSync(database, 0o777)],
     ['a file is open to others', () => chmodSync(join(database, 'key4.db'), 0o666)],

@@ -24,6 +24,8 @@ export type BrowserOptions = {
   readonly proxyPort: number | undefined;
   /** PEM; undefined: the browser's own roots alone */
   readonly caFile: string | undefined;
+  /** the NSS database is there already (Chromium: `.pki/nssdb` below `home`, Firefox: `profile`), and is left as it is */
+  readonly hasDatabase?: boolean;
   /** of a proxy that speaks TLS (Chromium alone); the clear one of `proxyPort` when absent */
   readonly proxyUrl?: string;
   /** PEM, what that proxy's certificate is signed by */
@@ -132,7 +134,9 @@ async function closeBrowser(child: StartedProcess, disconnect: () => void): Prom
 }
 
 /** NSS, where both browsers look for roots beside their own: Chromium in the user's store, Firefox in the profile's */
-async function trust({ certutil, home, caFile, proxyCaFile }: BrowserOptions, store: string): Promise<void> {
+async function trust(options: BrowserOptions, store: string): Promise<void> {
+  const { certutil, home, caFile, proxyCaFile, hasDatabase = false } = options;
+  if (hasDatabase) return;
   mkdirSync(store, { recursive: true });
   await run(['-N', '--empty-password']);
   if (caFile !== undefined) await run(['-A', '-t', 'C,,', '-n', 'leafgate', '-i', caFile]);
