@@ -1,4 +1,5 @@
 // Programs and libraries that fetch one URL: the command-line tools, Python, Go, Java, Ruby, PHP, Deno and Bun.
+import { fileURLToPath } from 'node:url';
 import type { Client, ClientRun } from './client.ts';
 
 const pythonDistrust = /CERTIFICATE_VERIFY_FAILED/;
@@ -60,6 +61,18 @@ echo $text === false ? curl_error($handle) : $text;
 exit($text === false ? 1 : 0);`;
 const pycurlCode = 'import pycurl, sys; c = pycurl.Curl(); c.setopt(c.URL, sys.argv[1]); c.perform()';
 
+const javaSource = fileURLToPath(new URL('java/Fetch.java', import.meta.url));
+
+const javaClients = ['HttpClient', 'HttpURLConnection'].map((how): Client => ({
+  name: `Java ${how}`,
+  // the source is compiled as it starts, by what comes with javac
+  tools: ['java', 'javac'],
+  version: (tool) => [tool('java'), '-version'],
+  words: (run) => [run.tool('java'), javaSource, how, mark(run)],
+  distrust: /unable to find valid certification path/,
+  reach: { kind: 'variables', proxy: ['JAVA_TOOL_OPTIONS'], trust: ['JAVA_TOOL_OPTIONS'] },
+}));
+
 export const plainClients: readonly Client[] = [
   {
     name: 'curl (OpenSSL)',
@@ -115,6 +128,7 @@ export const plainClients: readonly Client[] = [
     distrust: /UNABLE_TO_VERIFY_LEAF_SIGNATURE|unable to (verify the first certificate|get local issuer)/i,
     reach: { kind: 'variables', proxy: ['HTTPS_PROXY'], trust: ['NODE_EXTRA_CA_CERTS'] },
   },
+  ...javaClients,
   {
     name: 'Ruby net/http',
     tools: ['ruby'],
