@@ -1,6 +1,16 @@
 // What a test of the SDS port needs: a CA, the folder of the server with its three files, and clients with certificates of every
 // kind.
-import { existsSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { MadeCa } from './ca-workshop.ts';
@@ -36,6 +46,19 @@ export function swapChannelFiles(dir: string, files: ChannelFiles, mark: string)
   renameSync(join(dir, '..data_tmp'), data);
   if (before === undefined) for (const name of Object.keys(files)) symlinkSync(join('..data', name), join(dir, name));
   else rmSync(join(dir, before), { recursive: true });
+}
+
+/** By hand, as docs/sds-channel.md has it: each file is moved into place, the key before its certificate. */
+export function replaceChannelFiles(dir: string, files: ChannelFiles): void {
+  for (const name of ['ca.crt', 'tls.key', 'tls.crt'] as const) {
+    writeFileSync(join(dir, `next-${name}`), files[name], { mode: 0o600 });
+    renameSync(join(dir, `next-${name}`), join(dir, name));
+  }
+}
+
+/** lower-case hex, of the certificate that stands there now */
+export function serialIn(dir: string): string {
+  return new X509Certificate(readFileSync(join(dir, 'tls.crt'))).serialNumber.toLowerCase();
 }
 
 export type ClientSide = { readonly ca: string; readonly credential?: TestCredential | undefined };

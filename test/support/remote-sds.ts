@@ -54,14 +54,14 @@ export function createRemoteSds({
   return { spec: remoteSds, cluster: sdsCluster('sds', spec), clientDir };
 }
 
-function clientFilesOf(ca: MadeCa, cas: readonly MadeCa[] = [ca]): ChannelFiles {
+export function clientFilesOf(ca: MadeCa, cas: readonly MadeCa[] = [ca]): ChannelFiles {
   const { certificatePem, keyPem } = issueCredential(ca, { dnsNames: [clientName], purposes: ['client'] });
   return { 'tls.crt': certificatePem, 'tls.key': keyPem, 'ca.crt': cas.map(caPem).join('') };
 }
 
 export const listedClients: AllowedClients = { kind: 'listed', names: new Set([clientName]) };
 
-function materialOf(files: ChannelFiles): ChannelMaterial {
+export function materialOf(files: ChannelFiles): ChannelMaterial {
   const named = (name: keyof ChannelFiles) => ({ text: Buffer.from(files[name]), source: name });
   const texts = { certificate: named('tls.crt'), key: named('tls.key'), roots: named('ca.crt') };
   return examineChannelMaterial(texts, { serverName: undefined, now: systemClock.now() });

@@ -15,6 +15,8 @@ import type { TempFolder } from './temp-folder.ts';
 export type SdsCommandUnderTest = {
   readonly process: StartedProcess;
   readonly socket: string;
+  /** of TCP; 0 where it listens on the socket */
+  readonly port: number;
   /** a sample by its name with labels, as /metrics prints it; 0 when it is not there */
   metric(sample: string): Promise<number>;
   stop(): Promise<ExitInfo>;
@@ -26,21 +28,25 @@ export type SdsCommandOptions = {
   readonly poolFile: string;
   /** what may be minted; default: everything */
   readonly choice?: readonly string[];
+  /** by TCP on a free port, with these options, in place of the socket */
+  readonly tcp?: readonly string[];
 };
 
 export async function startSdsCommand({
   folder,
   poolFile,
   choice = ['--allow-any'],
+  tcp,
 }: SdsCommandOptions): Promise<SdsCommandUnderTest> {
   const socket = folder.file('sds.sock');
   const metrics = folder.file('metrics.sock');
-  const args = ['sds', '--pool', poolFile, '--listen', `unix:${socket}`, ...choice, '--metrics', `unix:${metrics}`];
+  const place = tcp === undefined ? [`unix:${socket}`] : ['tcp:127.0.0.1:0', ...tcp];
+  const args = ['sds', '--pool', poolFile, '--listen', ...place, ...choice, '--metrics', `unix:${metrics}`];
   const child = startProcess(process.execPath, [mainScript, ...args], { env: scrubbedEnvironment(folder.path) });
-  await child.waitForOutput(/SDS server is ready/, 30_000);
+  const [, port = '0'] = await child.waitForOutput(/SDS server is ready path=(?:tcp:127\.0\.0\.1:(\d+))?/, 30_000);
   return {
     process: child,
-    socket,
+    ...{ socket, port: Number(port) },
     metric: (sample) => readSample(metrics, sample),
     stop: () => child.stop(),
     kill: () => {

@@ -9,6 +9,7 @@ import {
   channelFilesOf,
   clientName,
   clientOf,
+  serialIn,
   serverName,
   swapChannelFiles,
   writeChannelFiles,
@@ -82,6 +83,10 @@ function connect(port: number, issuer = ca): GrpcPeer {
   const peer = connectGrpcTls({ port, serverName, ca: clientOf(ca).ca, ...credential });
   peers.push(peer);
   return peer;
+}
+
+function lastTaken(terminal: FakeIo): string | undefined {
+  return [...terminal.stderr().matchAll(/certificates of the SDS port taken.*serial=([0-9a-f]+)/g)].at(-1)?.[1];
 }
 
 async function nameServedBy(peer: GrpcPeer, name: string): Promise<string | undefined> {
@@ -220,6 +225,34 @@ describe('files that change under it', () => {
     kept.send({ subscribe: ['c.test'] });
     expect((await kept.next()).resources[0]?.name).toBe('c.test');
     expect(await nameServedBy(connect(port), 'd.test')).toBe('d.test');
+  });
+
+  test('may be swapped a thousand times under open streams, and the last set is served', async () => {
+    const sets = Array.from({ length: 19 }, (_, index) =>
+      channelFilesOf(ca, {}, index % 2 === 0 ? [ca, otherCa] : [ca]),
+    );
+    const [first] = sets;
+    if (first === undefined) throw new Error('no files');
+    swapChannelFiles(dir, first, 'first');
+    const { port, terminal } = await start();
+    const kept = connect(port).open();
+    let answers = 0;
+    for (let swap = 1; swap <= 1000; swap += 1) {
+      const files = sets[swap % sets.length] ?? first;
+      swapChannelFiles(dir, files, `swap${swap}`);
+      if (swap % 50 !== 0) continue;
+      kept.send({ subscribe: [`n${swap}.test`] });
+      answers += (await kept.next()).resources.length;
+      // a look of the server's at what stands there now
+      await waitFor('a look', () => lastTaken(terminal) === serialIn(dir));
+    }
+    expect(answers).toBe(20);
+    const last = channelFilesOf(ca, { dnsNames: [serverName, 'last.test'] });
+    swapChannelFiles(dir, last, 'last');
+    await waitFor('the last set', () => lastTaken(terminal) === serialIn(dir));
+    kept.send({ subscribe: ['last.test'] });
+    expect((await kept.next()).resources[0]?.name).toBe('last.test');
+    expect(terminal.stderr()).not.toMatch(/refused|was ended/);
   });
 
   test('that are taken away leave the last good ones in force', async () => {

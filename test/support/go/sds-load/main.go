@@ -1,4 +1,4 @@
-// sds-load asks an SDS server on a unix socket for many distinct names, as fast as a fixed number of outstanding
+// sds-load asks an SDS server, on a unix socket or by TCP with mutual TLS, for many distinct names, as fast as a fixed number of outstanding
 // questions allows, in the shape of Envoy's two transports: all names on one delta ADS stream, or one DeltaSecrets
 // stream a name, kept open. Every answer is acknowledged. It prints one JSON line with rate, latency and what the
 // server used; with -verify every leaf is checked, after the clock has stopped. With -domain the names are others than
@@ -29,6 +29,8 @@ const secretType = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v
 
 type options struct {
 	socket, transport, prefix, domain, caFile string
+	address, serverName, tlsDir               string
+	onlyTLS12                                 bool
 	names, outstanding, pid                   int
 	settle                                    time.Duration
 }
@@ -56,6 +58,10 @@ type result struct {
 func main() {
 	var opts options
 	flag.StringVar(&opts.socket, "socket", "", "the server's unix socket")
+	flag.StringVar(&opts.address, "address", "", "host:port in place of the socket")
+	flag.StringVar(&opts.serverName, "server-name", "", "what is asked for, and verified, at the address")
+	flag.StringVar(&opts.tlsDir, "tls", "", "folder with ca.crt, and with tls.crt and tls.key where a certificate is shown")
+	flag.BoolVar(&opts.onlyTLS12, "tls12", false, "speak TLS 1.2 at most")
 	flag.StringVar(&opts.transport, "transport", "ads", "ads or streams")
 	flag.StringVar(&opts.prefix, "prefix", "load", "names are PREFIX-N.DOMAIN")
 	flag.StringVar(&opts.domain, "domain", "bench.test", "see prefix")

@@ -2,14 +2,19 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	secret "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -29,7 +34,7 @@ const streamsPerConnection = 800
 func askers(ctx context.Context, opts options) ([]askFunc, error) {
 	switch opts.transport {
 	case "ads":
-		connection, err := connect(opts.socket)
+		connection, err := connect(opts)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +43,7 @@ func askers(ctx context.Context, opts options) ([]askFunc, error) {
 	case "streams":
 		var asks []askFunc
 		for held := 0; held < opts.names; held += streamsPerConnection {
-			connection, err := connect(opts.socket)
+			connection, err := connect(opts)
 			if err != nil {
 				return nil, err
 			}
@@ -51,8 +56,38 @@ func askers(ctx context.Context, opts options) ([]askFunc, error) {
 }
 
 // connect makes a connection that lives as long as the process.
-func connect(socket string) (*grpc.ClientConn, error) {
-	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func connect(opts options) (*grpc.ClientConn, error) {
+	if opts.address == "" {
+		return grpc.NewClient("unix:"+opts.socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	}
+	config, err := tlsConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	return grpc.NewClient(opts.address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
+}
+
+func tlsConfig(opts options) (*tls.Config, error) {
+	roots := x509.NewCertPool()
+	text, err := os.ReadFile(filepath.Join(opts.tlsDir, "ca.crt"))
+	if err != nil || !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("no CA in %s: %w", opts.tlsDir, err)
+	}
+	config := &tls.Config{RootCAs: roots, ServerName: opts.serverName}
+	if opts.onlyTLS12 {
+		config.MaxVersion = tls.VersionTLS12
+	}
+	certificate := filepath.Join(opts.tlsDir, "tls.crt")
+	if _, err := os.Stat(certificate); errors.Is(err, os.ErrNotExist) {
+		return config, nil
+	}
+	pair, err := tls.LoadX509KeyPair(certificate, filepath.Join(opts.tlsDir, "tls.key"))
+	if err != nil {
+		return nil, err
+	}
+	// shown whatever the server asks for: that it is not good is the server's to see
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	return config, nil
 }
 
 func streamPerName(ctx context.Context, connection *grpc.ClientConn) askFunc {
