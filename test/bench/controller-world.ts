@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { days, epoch } from '../../src/clock.ts';
+import { filesNameOf } from '../../src/settings/pod-layout.ts';
 import { createCa } from '../../src/x509/create-ca.ts';
 import { encodeCertificatesPem } from '../../src/x509/pem.ts';
 import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.ts';
@@ -88,7 +89,9 @@ export async function addGateway(world: ControllerWorld, name: string): Promise<
 
 async function addDeployment({ admin, namespace }: ControllerWorld, name: string): Promise<void> {
   const labels = { app: name };
-  const template = { metadata: { labels }, spec: { containers: [{ name: 'envoy', image: 'none' }] } };
+  // one that does not mount the gateway's files is left alone, and asked for again and again
+  const volumes = [{ name: 'gateway', configMap: { name: filesNameOf(name) } }];
+  const template = { metadata: { labels }, spec: { volumes, containers: [{ name: 'envoy', image: 'none' }] } };
   const spec = { replicas: 0, selector: { matchLabels: labels }, template };
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec };
   mustSucceed(await admin.post(`/apis/apps/v1/namespaces/${namespace}/deployments`, deployment));
