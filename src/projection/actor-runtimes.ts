@@ -126,7 +126,8 @@ export const actorRuntimes: readonly ActorRuntime[] = [
   {
     key: 'python',
     title: 'Python requests, pip, httplib2',
-    versions: 'requests 2.34, pip 23 and 26; httplib2 from its documentation',
+    versions: 'requests 2.34, pip 23 and 26, httplib2 0.32',
+    caveat: 'httplib2 takes a proxy only where PySocks is installed, and goes around without a word otherwise',
     variables: [
       merged('REQUESTS_CA_BUNDLE', 'replaces', 'Python requests, older pip', 'ignores SSL_CERT_FILE'),
       merged('PIP_CERT', 'differs', 'pip', 'older releases ignore SSL_CERT_FILE; replaces in pip 23, adds in pip 26'),
@@ -231,7 +232,7 @@ export const actorRuntimes: readonly ActorRuntime[] = [
   {
     key: 'perl',
     title: 'Perl LWP',
-    versions: 'its documentation',
+    versions: 'LWP 6.68',
     variables: [
       merged('PERL_LWP_SSL_CA_FILE', 'replaces', 'Perl LWP', ownRoots),
       { name: 'PERL_LWP_ENV_PROXY', value: 'on', readBy: 'Perl LWP', reason: 'else it ignores the proxy variables' },

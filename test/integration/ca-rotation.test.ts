@@ -8,6 +8,7 @@ import { mainScript, startGatewayUnderTest, type GatewayUnderTest } from '../sup
 import { runCommand } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
+import { createTestAuthority } from '../support/test-certificates.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const page = readFileSync(new URL('../../docs/pool.md', import.meta.url), 'utf8');
@@ -34,7 +35,16 @@ describeWithTools('another CA', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': env
     const { status, stderr } = await runCommand('sh', ['-c', script], { env: env() });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   };
-  const published = (): number => readFileSync(gateway.caFile, 'utf8').split('BEGIN CERTIFICATE').length - 1;
+  const heldIn = (file: string): number => readFileSync(file, 'utf8').split('BEGIN CERTIFICATE').length - 1;
+  const published = (): number => heldIn(gateway.caFile);
+  /** the file of anchors for a shell whose owner trusts a CA of his own */
+  const ownFile = async (): Promise<string> => {
+    const own = temp.file('own.pem');
+    writeFileSync(own, createTestAuthority().pem);
+    const args = [mainScript, 'env', '--format', 'json'];
+    const { stdout } = await runCommand(process.execPath, args, { env: { ...env(), NODE_EXTRA_CA_CERTS: own } });
+    return (JSON.parse(stdout) as Record<string, string>)['NODE_EXTRA_CA_CERTS'] ?? '';
+  };
   /** the number of the CA that signed what a client accepted with these roots */
   const signer = async (roots: string): Promise<string | undefined> => {
     const args = [
@@ -55,8 +65,11 @@ describeWithTools('another CA', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': env
     expect(steps).toHaveLength(3);
     const first = await signer(gateway.caFile);
     expect(first).toBeDefined();
+    const own = await ownFile();
+    expect(heldIn(own)).toBe(2);
     await follow(steps[0]);
     await waitFor('both CAs to be published', () => published() === 2);
+    await waitFor('both beside a CA that a user brought', () => heldIn(own) === 3);
     const both = join(temp.path, 'both.pem');
     writeFileSync(both, readFileSync(gateway.caFile));
     expect(await signer(both)).toBe(first);

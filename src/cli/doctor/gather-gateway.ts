@@ -12,6 +12,7 @@ import { parseRoots, readSystemRoots } from '../../projection/system-roots.ts';
 import { trustFilePaths } from '../../projection/trust-files.ts';
 import type { ListenAddress } from '../../settings/gateway-spec.ts';
 import { listenAddressText, parseListenAddress } from '../../settings/parse-listen.ts';
+import { encodePkcs12TrustStore } from '../../x509/pkcs12-trust-store.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import { systemReason } from '../../system-error.ts';
 import { gatewayTrustDir } from '../gateway-folder.ts';
@@ -79,19 +80,24 @@ export function whyNotAnswered(path: string): Promise<string | undefined> {
 
 /** what `up` would have written for this pool and these roots; nothing to compare with where the pool is no good */
 export async function gatherTrust(state: StateFolder, pool: Pool | undefined): Promise<TrustFacts> {
-  const { caFile, mergedFile } = trustFilePaths(gatewayTrustDir(state.gatewayDir));
-  const texts = await Promise.all([caFile, mergedFile].map((path) => readFile(path, 'latin1').catch(() => undefined)));
+  const { caFile, mergedFile, p12File } = trustFilePaths(gatewayTrustDir(state.gatewayDir));
+  const paths = [caFile, mergedFile, p12File];
+  const texts = await Promise.all(paths.map((path) => readFile(path, 'latin1').catch(() => undefined)));
   if (pool === undefined || texts.every((text) => text === undefined)) return { kind: 'none' };
   const anchors = pool.cas.map(({ anchor }) => anchor);
   const system = await readSystemRoots();
-  const [ca, merged] = texts;
+  const [ca, merged, store] = texts;
   const hashes = anchors.map(({ sha256 }) => sha256);
-  const all = bundleText([...anchors, ...system.certificates]);
+  const certificates = [...anchors, ...system.certificates];
+  const mergedState = compare(merged, bundleText(certificates), hashes);
+  const expectedStore = Buffer.from(encodePkcs12TrustStore(certificates.map(({ der }) => der))).toString('latin1');
   return {
     kind: 'compared',
     files: [
       { path: caFile, state: compare(ca, bundleText(anchors), []) },
-      { path: mergedFile, state: compare(merged, all, hashes) },
+      { path: mergedFile, state: mergedState },
+      // the same in another form: what is wrong with the one is told of the one
+      ...(mergedState === 'same' ? [{ path: p12File, state: compare(store, expectedStore, []) }] : []),
     ],
   };
 }

@@ -137,6 +137,14 @@ describe('trust files', () => {
     expect(await problems()).toEqual(['trust-files-differ']);
   });
 
+  test('of which the trust store is gone, or another, differ', async () => {
+    const { p12File } = await write();
+    writeFileSync(p12File, 'x');
+    expect(await problems()).toEqual(['trust-files-differ']);
+    rmSync(p12File);
+    expect(await problems()).toEqual(['trust-files-differ']);
+  });
+
   test('with other roots of the system are old', async () => {
     await write([makeCa().certificate]);
     expect(await problems()).toEqual(['trust-files-old']);
