@@ -12,6 +12,7 @@ import { mountsConfigMap } from './deployment-claim.ts';
 import { fieldManagers } from './field-managers.ts';
 import { filesLabels, filesManager } from './files-claim.ts';
 import { finalizerPatch } from './finalizer-patch.ts';
+import { roomPatch } from './room-for-conditions.ts';
 import { configMaps, deployments, egressGateways } from './watched-kinds.ts';
 
 export type WriteParts = {
@@ -34,7 +35,8 @@ export interface ClusterWrites {
   applyBundle(resource: KubeResource, body: KubeObject): Promise<KubeObject>;
   /** only the very object that was judged; one that was replaced or changed meanwhile is a conflict */
   removeBundle(place: ObjectPlace, judged: Required<Preconditions>): Promise<void>;
-  applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus): Promise<void>;
+  /** `standing`: the object as it was read last; of more conditions than fit, the last of others go */
+  applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus, standing: KubeObject): Promise<void>;
   /** true when there was something to write */
   applyFiles(files: FilesContent, existing: KubeObject | undefined): Promise<boolean>;
   rollOut(place: { readonly namespace: string; readonly name: string }, files: RolledFiles): Promise<Rollout>;
@@ -76,11 +78,15 @@ class CountedWrites implements ClusterWrites {
     await this.#write('bundle', (client) => client.remove(place, judged));
   }
 
-  async applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus): Promise<void> {
+  async applyStatus(gateway: EgressGatewayIdentity, status: EgressGatewayStatus, standing: KubeObject): Promise<void> {
     const { namespace, name } = gateway;
-    const terms = { fieldManager: fieldManagers.status, force: true, subresource: 'status' } as const;
+    const place = { resource: egressGateways, namespace, name };
+    const terms = { fieldManager: fieldManagers.status, subresource: 'status' } as const;
+    const room = roomPatch(standing, status);
+    // server-side apply cannot take away what is another's
+    if (room !== undefined) await this.#write('status', (client) => client.mergePatch(place, room, terms));
     await this.#write('status', (client) =>
-      client.apply({ resource: egressGateways, namespace, name }, statusBody(gateway, status), terms),
+      client.apply(place, statusBody(gateway, status), { ...terms, force: true }),
     );
   }
 

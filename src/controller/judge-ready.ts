@@ -43,18 +43,11 @@ export function judgeReady(judgements: Judgements, obstacles: Obstacles): Judgem
     return sentence === undefined ? [] : [{ reason, sentence }];
   });
   const [first] = inTheWay;
-  if (first !== undefined) return judge('Ready', first.reason, sayOnce(inTheWay.map(({ sentence }) => sentence)));
+  if (first !== undefined) return judge('Ready', first.reason, inTheWay.map(({ sentence }) => sentence).join('; '));
   const isWhole = always.every((type) => judgements[type] !== undefined);
   return isWhole
     ? judge('Ready', 'Ready', 'nothing is in the way')
     : judge('Ready', 'Pending', 'not everything has been judged yet');
-}
-
-/** A signer out of bounds is an obstacle and what its condition says: a person reads it once. */
-function sayOnce(sentences: readonly string[]): string {
-  const isSaid = (sentence: string, index: number): boolean =>
-    sentences.slice(0, index).some((earlier) => sentence.endsWith(`: ${earlier}`));
-  return sentences.filter((sentence, index) => !isSaid(sentence, index)).join('; ');
 }
 
 /** Conditions for which the first rendering of the gateway's files waits. */
@@ -68,8 +61,9 @@ export function gatingConditions(judgements: Judgements): readonly ConditionType
 
 const readyOrder = Object.keys(readyReasons).filter((reason): reason is Reason => Object.hasOwn(readyReasons, reason));
 
+/** What is wrong stands in that condition, and in an event of its own: here it would only be longer. */
 function sayCondition(type: ConditionType, judgement: Judgement | undefined): string | undefined {
   if (judgement === undefined || judgement.status === 'True') return undefined;
   if (findReasonSpec(type, judgement.reason)?.isChosen === true) return undefined;
-  return `${type} is ${judgement.status}, ${judgement.reason}: ${judgement.message}`;
+  return `${type} is ${judgement.status}, ${judgement.reason}`;
 }

@@ -32,7 +32,7 @@ export async function reportStatus(report: StatusReport, parts: ReportParts): Pr
   const { status: before } = identityOf(parseEgressGateway(object));
   const status = gatewayStatus({ ...report, gateway: { ...gateway, status: before }, now });
   if (equalStatus(status, before)) return status;
-  await writes.applyStatus(gateway, status);
+  await writes.applyStatus(gateway, status, object);
   for (const event of conditionEvents(before.conditions, status.conditions)) {
     events.record({ regarding: regarding(gateway), ...event });
   }

@@ -38,11 +38,15 @@ export function selectorsOf({ name, labelSelector }: ObjectQuery): Parameters {
   return { fieldSelector: name === undefined ? undefined : `metadata.name=${selectorValue(name)}`, labelSelector };
 }
 
-/** `get secrets "egress/pool"` */
-export function callText(verb: string, { resource, namespace, name }: Partial<ObjectPlace> & ObjectQuery): string {
-  const within = namespace === undefined ? '' : `${namespace}/`;
-  const object = name === undefined && namespace === undefined ? '' : ` "${within}${name ?? ''}"`;
-  return `${verb} ${resource.plural}${resource.group === '' ? '' : `.${resource.group}`}${object}`;
+/** `get secrets "egress/pool"`, `list secrets in namespace egress` */
+export function callText(verb: string, query: Partial<ObjectPlace> & ObjectQuery): string {
+  const { plural, group } = query.resource;
+  return `${verb} ${plural}${group === '' ? '' : `.${group}`}${whichText(query)}`;
+}
+
+function whichText({ namespace, name }: ObjectQuery): string {
+  if (name === undefined) return namespace === undefined ? '' : ` in namespace ${namespace}`;
+  return ` "${namespace === undefined ? '' : `${namespace}/`}${name}"`;
 }
 
 /** apimachinery's escaping of a field selector's value */

@@ -5,8 +5,8 @@ import type { AnchorStatus, EgressGatewayStatus, StatusCondition } from './egres
 
 const conditionStatuses = ['True', 'False', 'Unknown'] as const;
 const anchorKeys = ['id', 'subject', 'sha256', 'notAfter', 'publishedAt'] as const;
-/** as many as the definition lets stand */
-const maxConditions = 16;
+/** as many as the definition lets stand, ours and those of others together */
+export const maxConditions = 16;
 const maxAnchors = 32;
 const maxNames = 8;
 

@@ -13,6 +13,7 @@ import {
   waitForReason,
   type ControllerWorld,
 } from '../support/cluster/controller-world.ts';
+import { gatewaysIn } from '../support/cluster/install-egress-gateways.ts';
 import { mustSucceed, type ApiObject } from '../support/cluster/raw-api.ts';
 import { caPem, hoursAgo, issueCredential, makeCurrentCa } from '../support/credential-workshop.ts';
 import { epoch, plus, seconds } from '../../src/clock.ts';
@@ -196,6 +197,27 @@ describeWithControlPlane('the conditions of a gateway', {}, (plane) => {
     await applyGateway(world, 'third');
     const said = await waitForReason(world, 'Ready', 'FilesNotWritten', { name: 'third' });
     expect(said['message']).toContain(`configmaps "third-envoy" in namespace ${world.namespace}`);
+  });
+
+  test('are said also where others have filled the status: the last of theirs make room', async () => {
+    await applySecret(world, 'pool', { pool: newPool() });
+    await applyGateway(world, 'crowded');
+    await waitForReason(world, 'Ready', 'FilesNotWritten', { name: 'crowded' });
+    const path = `${gatewaysIn(world.namespace)}/crowded`;
+    const typesOf = async (): Promise<readonly string[]> => {
+      const { status } = mustSucceed(await world.admin.get(path));
+      return (status.conditions as readonly ApiObject[]).map((one) => one['type'] as string);
+    };
+    const ours = await typesOf();
+    const theirs = Array.from({ length: 16 - ours.length }, (_, index) => `example.com/Theirs${index}`);
+    const said = { status: 'True', reason: 'Said', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    const conditions = theirs.map((type) => ({ type, ...said }));
+    const body = { apiVersion: 'leafgate.dev/v1alpha1', kind: 'EgressGateway', status: { conditions } };
+    mustSucceed(await world.admin.apply(`${path}/status`, body, { fieldManager: 'others' }));
+    await applyGateway(world, 'crowded', { origins: { caBundleRef: { name: 'hidden', key: 'ca.crt' } } });
+    await waitForReason(world, 'OriginCABundleResolved', 'ConfigMapUnavailable', { name: 'crowded' });
+    const types = await typesOf();
+    expect(types.toSorted()).toEqual([...ours, 'OriginCABundleResolved', ...theirs.slice(0, -1)].toSorted());
   });
 
   test.each([

@@ -208,16 +208,16 @@ describe('Ready', () => {
     expect(judgeReady(bad, { RenderingTooLarge: 'of 1 MiB' })).toEqual({
       status: 'False',
       reason: 'CAPoolNotReady',
-      message: 'CAPoolReady is False, NotFound: no Secret; of 1 MiB',
+      message: 'CAPoolReady is False, NotFound; of 1 MiB',
     });
   });
 
-  test('says once what an obstacle and a condition say alike', () => {
+  test('names a condition by its reason, and leaves the sentence to it', () => {
     const bad = { ...good, TrustBundlePublished: judge('TrustBundlePublished', 'SignerNotAllowed', 'not this signer') };
     expect(judgeReady(bad, { SignerNotAllowed: 'not this signer' })).toEqual({
       status: 'False',
       reason: 'SignerNotAllowed',
-      message: 'not this signer',
+      message: 'not this signer; TrustBundlePublished is False, SignerNotAllowed',
     });
   });
 

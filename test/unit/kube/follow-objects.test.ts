@@ -183,6 +183,16 @@ describe('a follower', () => {
     expect(log.lines).toHaveLength(1);
   });
 
+  it('is told of in words that a person would use, also where it follows a whole namespace', async () => {
+    await follow({ query: { resource: secrets, namespace: 'egress' } });
+    for (let round = 0; round < 2; round += 1) {
+      client.open().fail(failure('forbidden'));
+      await settled();
+      await pass(30_000);
+    }
+    expect(log.lines[0]?.fields).toMatchObject({ resource: 'secrets in namespace egress' });
+  });
+
   it('waits as long as a busy server asks', async () => {
     await follow();
     client.open().fail(failure('too-many-requests', 20_000));
