@@ -238,6 +238,31 @@ export const cliErrors = errorSlice({
     remedy: 'look at its last lines above; start the gateway again',
     exitCode: exitCodes.failed,
   },
+  'project-what-missing': {
+    message: 'nothing says which files are wanted',
+    remedy: 'give --volume FILE for one actor, or --actors DIR for all of a node',
+    exitCode: exitCodes.usage,
+  },
+  'project-what-twice': {
+    message: '--volume and --actors exclude each other',
+    remedy: 'give one of them',
+    exitCode: exitCodes.usage,
+  },
+  'project-once-for-one': {
+    message: '--once is for one actor, and --actors for all of a node',
+    remedy: 'give --volume FILE with --once, or leave --once out',
+    exitCode: exitCodes.usage,
+  },
+  'project-folders-same': {
+    message: '--actors and --dir are the same folder, {folder}',
+    remedy: 'give another folder for the files: what is written must not stand among what is asked for',
+    exitCode: exitCodes.usage,
+  },
+  'project-actors-unreadable': {
+    message: 'the folder of volume files {folder} cannot be read: {detail}',
+    remedy: 'give with --actors a folder that this user may read',
+    exitCode: exitCodes.environment,
+  },
   usage: {
     message: '{detail}',
     remedy: 'see `leafgate {command}--help`',

@@ -13,6 +13,7 @@ import { addDoctorCommand } from './doctor-command.ts';
 import { addPolicyCommands } from './policy-commands.ts';
 import { addLogCommand } from './log-command.ts';
 import { addPoolCommands } from './pool-commands.ts';
+import { addProjectCommand } from './project-command.ts';
 import { addProbeCommands } from './probe-commands.ts';
 import { addRunCommand } from './run-command.ts';
 import { addSdsCommand } from './sds-command.ts';
@@ -39,6 +40,8 @@ const examples = `Examples:
                                               the on-demand SDS server alone, for an Envoy of your own
   leafgate controller --namespace egress --signer 'egress=egress.example.com/*'
                                               publishes the trust of EgressGateways in a cluster
+  leafgate project --volume volume.yaml --bundles bundles.yaml --dir /run/leafgate/trust
+                                              writes trust bundles as files for an actor, and keeps them
   leafgate pool create --out pool.json        a new CA pool
 `;
 
@@ -85,6 +88,7 @@ function buildProgram(context: CommandContext, begun: () => void): Command {
     addLogCommand,
     addSdsCommand,
     addControllerCommand,
+    addProjectCommand,
     addDrainCommand,
     addPolicyCommands,
     addPoolCommands,
@@ -129,7 +133,7 @@ async function reportFailure(error: unknown, context: CommandContext, call: Fail
 
 /** The servers, whose whole stderr is JSON lines then. Their options may not have been read: the words must do. */
 function isForPrograms({ named, args }: FailedCall, { env }: Io): boolean {
-  const isServer = named === 'up ' || named === 'sds ' || named === 'controller ';
+  const isServer = named === 'up ' || named === 'sds ' || named === 'controller ' || named === 'project ';
   return (
     isServer && (args.includes(flagOf(switchSettings.json)) || env[environmentNameOf(switchSettings.json)] === '1')
   );

@@ -9,6 +9,11 @@ export function isPassingFailure(kind: KubeFailureKind): boolean {
   return kind === 'unavailable' || kind === 'too-many-requests' || kind === 'conflict' || kind === 'bad-response';
 }
 
+/** whether it is a failure of a call to the API at all, and one that may pass */
+export function isPassing(error: LeafgateError): boolean {
+  return error.code.startsWith('kube-') && isPassingFailure(kubeFailureOf(error).kind);
+}
+
 /** 1, 2, 4 and 8 s apart: an API server that restarts is back by then, and whoever started us tries again otherwise */
 const pauses: readonly DurationMs[] = [seconds(1), seconds(2), seconds(4), seconds(8)];
 
@@ -23,7 +28,7 @@ export async function tryBriefly<Value>(
       return await work();
     } catch (thrown) {
       const error = LeafgateError.from(thrown);
-      if (!error.code.startsWith('kube-') || !isPassingFailure(kubeFailureOf(thrown).kind)) throw error;
+      if (!isPassing(error)) throw error;
       const delay = pauses[attempt];
       if (delay === undefined) throw givenUp(error);
       await pause(clock, delay);

@@ -24,6 +24,11 @@ export type LogFieldName =
   /** lower-case hex */
   | 'serial'
   | 'caId'
+  /** of trust delivery: what an actor asks for, by the actor's name or by its file */
+  | 'volume'
+  /** how many */
+  | 'files'
+  | 'volumes'
   /** namespace/name of an EgressGateway */
   | 'gateway'
   /** what was written or read in the cluster, as kind and name */

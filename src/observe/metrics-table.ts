@@ -227,6 +227,28 @@ export const metricsTable = {
     help: 'objects that are followed by name, by what is known of them',
     labels: { known: ['found', 'absent', 'pending', 'unavailable'] },
   },
+  leafgate_projection_volumes: { kind: 'gauge', help: 'volumes (actors) whose trust files are kept', labels: {} },
+  leafgate_projection_sources: {
+    kind: 'gauge',
+    help: 'trust files by how they stand: as their bundle is, waiting for it or for the other files of their volume, kept as they last were good, or not there',
+    labels: { state: ['current', 'waiting', 'held-back', 'kept', 'lacking'] },
+  },
+  leafgate_projection_files_written_total: { kind: 'counter', help: 'trust files written', labels: {} },
+  leafgate_projection_last_write_seconds: {
+    kind: 'gauge',
+    help: 'when a trust file was last written, seconds since 1970; 0 before the first',
+    labels: {},
+  },
+  leafgate_projection_refusals_total: {
+    kind: 'counter',
+    help: 'trust files that could not be made, by cause: once for each file and change of the cause',
+    labels: { cause: ['unknown-name', 'missing-object', 'unavailable', 'unusable', 'not-written'] },
+  },
+  leafgate_projection_reloads_total: {
+    kind: 'counter',
+    help: 'changed volume files and lists of bundles',
+    labels: { of: ['volume', 'bundles'], taken: yesNo },
+  },
   leafgate_envoy_up: { kind: 'gauge', help: '1 while the Envoy started by us runs', labels: {} },
   leafgate_envoy_starts_total: { kind: 'counter', help: 'starts of Envoy', labels: {} },
   leafgate_envoy_connections: { kind: 'gauge', help: 'open connections of clients, as Envoy counts them', labels: {} },

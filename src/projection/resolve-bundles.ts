@@ -14,7 +14,7 @@ import { FollowedBundle } from './followed-bundle.ts';
 import type { BundleCause } from './judge-bundle.ts';
 import type { TrustFile } from './trust-file.ts';
 
-type BundleProblem = { readonly cause: BundleCause; readonly bundle: string; readonly error: LeafgateError };
+export type BundleProblem = { readonly cause: BundleCause; readonly bundle: string; readonly error: LeafgateError };
 
 export type ResolvedSource =
   /** equal sets have equal texts; `expired` are in it all the same */

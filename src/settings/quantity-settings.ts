@@ -164,6 +164,7 @@ export const fixedLimits = {
   streams: fixed('streams-per-connection', 'count', 900, 'Node ends a session after about 1,000 stream resets'),
   poolBytes: fixed('pool-size', 'bytes', mib, 'the size of a Secret'),
   poolCas: fixed('pool-cas', 'count', 32, 'each is an anchor in every actor'),
+  followedActors: fixed('followed-actors', 'count', 10_000, 'each costs a look at its dates a second, and 4 KB'),
   secretsPerResponse: fixed('secrets-per-response', 'count', 1, 'a refusal of one rejects the whole message'),
 } as const;
 

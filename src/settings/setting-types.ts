@@ -7,7 +7,7 @@ type SettingGroup =
 
 /** a command that takes the setting */
 export type SettingCommand =
-  'up' | 'run' | 'sds' | 'controller' | 'probe' | 'status' | 'doctor' | 'policy' | 'log' | 'env';
+  'up' | 'run' | 'sds' | 'controller' | 'project' | 'probe' | 'status' | 'doctor' | 'policy' | 'log' | 'env';
 
 type SettingBase = {
   /** kebab case: the flag without its dashes, and the environment name in lower case */

@@ -3,7 +3,7 @@ import type { SettingCommand, SwitchSetting, TextSetting, VariableSetting } from
 
 const gateway: readonly SettingCommand[] = ['up', 'run', 'doctor'];
 const everywhere: readonly SettingCommand[] = [
-  ...(['up', 'run', 'sds', 'controller', 'probe', 'status', 'doctor', 'policy', 'log'] as const),
+  ...(['up', 'run', 'sds', 'controller', 'project', 'probe', 'status', 'doctor', 'policy', 'log'] as const),
 ];
 const controller: readonly SettingCommand[] = ['controller'];
 const onState: readonly SettingCommand[] = ['up', 'run', 'env', 'status', 'doctor', 'policy', 'log'];
@@ -166,7 +166,7 @@ export const textSettings = {
   kubeconfig: text({
     name: 'kubeconfig',
     group: 'cluster',
-    commands: controller,
+    commands: ['controller', 'project'],
     placeholder: 'FILE',
     reason: 'how to reach the API server; else KUBECONFIG, the service account of the pod, or ~/.kube/config',
   }),
@@ -210,7 +210,7 @@ export const textSettings = {
   metrics: text({
     name: 'metrics',
     group: 'listening',
-    commands: ['up', 'sds', 'controller', 'doctor'],
+    commands: ['up', 'sds', 'controller', 'project', 'doctor'],
     placeholder: 'ADDRESS:PORT | unix:PATH',
     reason: 'serves /metrics, /livez and /readyz there',
   }),
