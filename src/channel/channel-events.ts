@@ -3,7 +3,7 @@
 
 /** Why somebody who knocked was not let in. `left`: went away during the handshake, as a probe of a port does. */
 export type RefusalReason =
-  | ('no-certificate' | 'wrong-ca' | 'expired' | 'not-yet-valid' | 'not-for-clients' | 'not-listed')
+  | ('no-certificate' | 'unreadable' | 'wrong-ca' | 'expired' | 'not-yet-valid' | 'not-for-clients' | 'not-listed')
   | ('tls-too-old' | 'not-tls' | 'not-http2' | 'handshake-failed' | 'handshake-timeout' | 'left')
   | ('too-many-handshakes' | 'too-many-connections');
 

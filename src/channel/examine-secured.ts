@@ -33,7 +33,8 @@ export function examineSecured(socket: TLSSocket, { clients, now, roots }: Secur
   const shown = socket.getPeerX509Certificate();
   if (shown === undefined) return refused('no-certificate', 'it showed no certificate');
   const chain = readChain(shown);
-  if (chain === undefined) return refused('wrong-ca', 'its certificate cannot be read');
+  if (chain === undefined)
+    return refused('unreadable', 'its certificate is too large, or not as strict readers want it');
   const about = describe(chain.leaf);
   if (!socket.authorized || socket.isSessionReused()) {
     const code = String(socket.authorizationError);

@@ -36,7 +36,7 @@ const maxConnectionsOfPeer = 64;
 /** how often certificates of open connections are compared with the time: none serves on for longer than that */
 const datesEvery = minutes(1);
 
-type Knock = { readonly peer: Peer; readonly generation: number };
+type Knock = { readonly socket: Socket; readonly generation: number };
 type OpenPeer = SecuredPeer & { readonly peer: string; readonly name: string };
 
 export class TlsChannel {
@@ -100,7 +100,7 @@ export class TlsChannel {
   close(): void {
     this.#dates.cancel();
     this.#door.close();
-    this.#tls.removeAllListeners('secureConnection').on('secureConnection', (socket: TLSSocket) => socket.destroy());
+    for (const { socket } of this.#knocking.values()) socket.destroy();
   }
 
   #knock(socket: Socket, peer: Peer): void {
@@ -112,7 +112,7 @@ export class TlsChannel {
       socket.destroy();
       return;
     }
-    this.#knocking.set(peer.text, { peer, generation: this.#generation });
+    this.#knocking.set(peer.text, { socket, generation: this.#generation });
     socket.once('close', () => this.#settled(peer, false));
     this.#tls.emit('connection', socket);
   }

@@ -22,7 +22,6 @@ import { createProblems } from './problems.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
 import { signalHeard } from './stop-signals.ts';
 import { onSocket, startMinting, type MintingPlace } from './minting.ts';
-import { prepareSdsChannel } from './sds-channel.ts';
 import { readSdsListen, type SdsListen } from './sds-listen.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -79,9 +78,10 @@ type OpenChannel = {
   readonly reasons: () => readonly string[];
 };
 
-function openChannel(listen: SdsListen, surroundings: Surroundings): Promise<OpenChannel> {
-  if (listen.kind === 'tcp') return prepareSdsChannel(listen, surroundings);
-  return Promise.resolve({ place: onSocket(listen.path), text: () => listen.path, reasons: () => [] });
+async function openChannel(listen: SdsListen, surroundings: Surroundings): Promise<OpenChannel> {
+  if (listen.kind === 'unix') return { place: onSocket(listen.path), text: () => listen.path, reasons: () => [] };
+  const { prepareSdsChannel } = await import('./sds-channel.ts');
+  return prepareSdsChannel(listen, surroundings);
 }
 
 type HealthParts = { readonly metrics: Metrics; readonly ready: () => Health; readonly closers: Closers };

@@ -106,6 +106,17 @@ export const bootstrapProblems = problemTable({
     remedy:
       'set circuit_breakers max_requests and max_pending_requests to 32768, or use delta ADS, which needs one stream',
   },
+  'sds-cluster-in-clear': {
+    severity: 'fault',
+    what: 'the cluster {cluster} has no TLS to {address}: leaf keys cross the network in plaintext',
+    remedy: 'give it a transport_socket with a client certificate, as docs/sds-channel.md shows',
+  },
+  'sds-cluster-unverified': {
+    severity: 'fault',
+    what: 'the cluster {cluster} does not verify the SDS server: whoever answers decides what clients are shown',
+    remedy:
+      'set validation_context_sds_secret_config with the CA and the name of the server, as docs/sds-channel.md shows',
+  },
   'sds-server-silent': {
     severity: 'warning',
     what: 'nobody answers on {path}, the socket of the cluster {cluster}: {reason}',

@@ -32,7 +32,7 @@ function clusterProblems(node: MapNode, isPerName: boolean): readonly Problem[] 
   const http2 =
     mapAt(options, 'explicit_http_config', 'http2_protocol_options') ?? mapAt(node, 'http2_protocol_options');
   if (http2 === undefined) return [problemAt(node, 'sds-cluster-without-http2', { cluster })];
-  const problems: Problem[] = [];
+  const problems: Problem[] = [...channelProblems(node, cluster)];
   if (at(http2, 'connection_keepalive') === undefined) {
     problems.push(problemAt(node, 'sds-cluster-without-keepalive', { cluster }));
   }
@@ -40,6 +40,25 @@ function clusterProblems(node: MapNode, isPerName: boolean): readonly Problem[] 
   const limit = Number(valueAt(breaker, 'max_requests') ?? defaultRequests);
   if (isPerName && limit < liveNames) problems.push(problemAt(node, 'sds-cluster-stream-limit', { cluster, limit }));
   return problems;
+}
+
+/** what another machine is told, and by whom; a unix socket is guarded by its mode, loopback by nothing but the machine */
+function channelProblems(node: MapNode, cluster: string): readonly Problem[] {
+  const tls = mapAt(node, 'transport_socket', 'typed_config');
+  if (tls === undefined || !isMessage(tls, 'UpstreamTlsContext')) {
+    const endpoints = findMaps(node, (one) => one.entries.has('port_value'));
+    const away = endpoints.map((endpoint) => textAt(endpoint.node, 'address')).find((address) => !isLoopback(address));
+    return away === undefined ? [] : [problemAt(node, 'sds-cluster-in-clear', { cluster, address: away })];
+  }
+  const common = mapAt(tls, 'common_tls_context');
+  const isVerified = validations.some((field) => at(common, field) !== undefined);
+  return isVerified ? [] : [problemAt(node, 'sds-cluster-unverified', { cluster })];
+}
+
+const validations = ['validation_context', 'validation_context_sds_secret_config', 'combined_validation_context'];
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || address === 'localhost' || address.startsWith('127.');
 }
 
 export function unreadRules({ root, selectors }: BootstrapView): readonly Problem[] {

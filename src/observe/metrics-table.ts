@@ -24,7 +24,15 @@ const roundBuckets = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 const yesNo = ['yes', 'no'] as const;
 const nameRefusals = ['empty', 'too-long', 'bad-label', 'bad-character', 'wildcard', 'not-an-address'] as const;
 const peerRefusals = [
-  ...(['no-certificate', 'wrong-ca', 'expired', 'not-yet-valid', 'not-for-clients', 'not-listed'] as const),
+  ...([
+    'no-certificate',
+    'unreadable',
+    'wrong-ca',
+    'expired',
+    'not-yet-valid',
+    'not-for-clients',
+    'not-listed',
+  ] as const),
   ...(['tls-too-old', 'not-tls', 'not-http2', 'handshake-failed', 'handshake-timeout', 'left'] as const),
   ...(['too-many-handshakes', 'too-many-connections'] as const),
 ] as const;

@@ -131,6 +131,11 @@ describe('a client is not let in, and nothing is spoken with it', () => {
     ],
     ['with a NUL byte behind the listed name', () => clientOf(ca, { dnsNames: [`${clientName}\0`] }), 'not-listed'],
     [
+      'with a certificate of eighty kilobytes',
+      () => clientOf(ca, { dnsNames: [clientName, ...Array.from({ length: 6000 }, (_, n) => `n${n}.test`)] }),
+      'unreadable',
+    ],
+    [
       'with thousands of other names',
       () => clientOf(ca, { dnsNames: Array.from({ length: 2000 }, (_, n) => `n${n}.test`) }),
       'not-listed',
@@ -255,6 +260,19 @@ describe('limits', () => {
     sockets.push(socket);
     await closed(socket);
     expect(told).toEqual(['handshake-timeout']);
+  });
+
+  test('a close ends handshakes, and leaves open connections to whoever speaks on them', async () => {
+    const { channel, port, served } = await start();
+    const slow = connectTcp(port, '127.0.0.1').on('error', () => undefined);
+    sockets.push(slow);
+    await once(slow, 'connect');
+    // it was accepted by the time that this one is served
+    const peer = open(port, clientOf(ca));
+    await waitFor('the socket', () => served.length === 1);
+    channel.close();
+    await closed(slow);
+    expect(peer.closed).toBe(false);
   });
 
   test('who leaves during the handshake is told apart from who fails', async () => {

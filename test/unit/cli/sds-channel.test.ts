@@ -1,6 +1,8 @@
 // `leafgate sds --listen tcp:…` from its start on: each row of the table, what is said, and files that change under it.
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { askHealth } from '../../../src/cli/ask-health.ts';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { minutes, systemClock, type Clock } from '../../../src/clock.ts';
 import { connectGrpc, connectGrpcTls, type GrpcPeer } from '../../harness/grpc-peer.ts';
@@ -70,10 +72,10 @@ async function start(args: readonly string[] = named, env = {}, clock: Clock = s
 }
 
 /** what is said to somebody whose start is refused */
-async function refusal(args: readonly string[] = named, env = {}): Promise<string> {
+async function refusal(args: readonly string[] = named, env = {}, exitCode = 2): Promise<string> {
   const terminal = run(args, env, systemClock);
   const status = await running.pop()?.ended;
-  expect(status).toBe(2);
+  expect(status).toBe(exitCode);
   return terminal.stderr();
 }
 
@@ -188,6 +190,20 @@ describe('without files', () => {
   });
 });
 
+test('a port that is taken is named, with exit code 3', async () => {
+  writeChannelFiles(dir, channelFilesOf(ca));
+  const { port } = await start();
+  const listen = ['--listen', `tcp:127.0.0.1:${port}`, '--allowed-san', clientName];
+  expect(await refusal(listen, {}, 3)).toMatch(/cannot listen on 127\.0\.0\.1:\d+: another process already listens/);
+});
+
+test('a file that is there and cannot be read is not missing', async () => {
+  writeChannelFiles(dir, channelFilesOf(ca));
+  rmSync(join(dir, 'tls.key'));
+  mkdirSync(join(dir, 'tls.key'));
+  expect(await refusal(named, { LEAFGATE_SDS_INSECURE: 'true' })).toMatch(/tls\.key cannot be read: it is a folder/);
+});
+
 describe('options that contradict each other are refused', () => {
   test.each<[readonly string[], RegExp]>([
     [[...named, '--allow-any-client'], /lists clients, and --allow-any-client lets every one in/],
@@ -209,7 +225,8 @@ describe('options that contradict each other are refused', () => {
 describe('files that change under it', () => {
   test('are taken by a swap, ended streams are those of the removed CA alone, and a bad set is said and not taken', async () => {
     swapChannelFiles(dir, channelFilesOf(ca, {}, [ca, otherCa]), 'one');
-    const { port, terminal } = await start();
+    const health = temp.file('health.sock');
+    const { port, terminal } = await start([...named, '--metrics', `unix:${health}`]);
     const [stays, goes] = [connect(port), connect(port, otherCa)];
     const kept = stays.open();
     kept.send({ subscribe: ['a.test'] });
@@ -222,6 +239,10 @@ describe('files that change under it', () => {
     await waitFor('the words', () => /the connection of an SDS peer was ended.*wrong-ca/.test(terminal.stderr()));
     swapChannelFiles(dir, { ...channelFilesOf(ca), 'ca.crt': 'nothing' }, 'three');
     await waitFor('the refusal', () => /certificates of the SDS port refused/.test(terminal.stderr()));
+    expect(await askHealth(`unix:${health}`, '/readyz')).toMatchObject({
+      status: 200,
+      body: expect.stringContaining('the last good certificates of the SDS port are served') as string,
+    });
     kept.send({ subscribe: ['c.test'] });
     expect((await kept.next()).resources[0]?.name).toBe('c.test');
     expect(await nameServedBy(connect(port), 'd.test')).toBe('d.test');

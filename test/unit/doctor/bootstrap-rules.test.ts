@@ -5,6 +5,8 @@ import { bootstrapChecks, bootstrapProblemSpecs, type BootstrapFacts } from '../
 import { readBootstrapTree } from '../../../src/doctor/bootstrap-tree.ts';
 import { runChecks } from '../../../src/doctor/check-types.ts';
 import type { Problem } from '../../../src/doctor/problem-table.ts';
+import type { HostName } from '../../../src/names/name-types.ts';
+import type { RemoteSds } from '../../../src/settings/gateway-spec.ts';
 import { gatewaySpec } from '../../support/gateway-spec.ts';
 import {
   addCluster,
@@ -47,6 +49,14 @@ const http2: Path = [
   ...[...sdsCluster, 'typed_extension_protocol_options', 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions'],
   ...['explicit_http_config', 'http2_protocol_options'],
 ];
+const overTcp = (address: string): object => ({
+  cluster_name: 'sds',
+  endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address, port_value: 8443 } } } }] }],
+});
+const anyServer = {
+  name: 'envoy.transport_sockets.tls',
+  typed_config: { '@type': type('transport_sockets.tls.v3.UpstreamTlsContext'), common_tls_context: modern },
+};
 const pipe: Path = ['admin', 'address', 'pipe'];
 const adminOn = (address: string): Change =>
   set(['admin', 'address'], { socket_address: { address, port_value: 9901 } });
@@ -121,6 +131,15 @@ const cases: readonly (readonly [string, Change, string])[] = [
   ],
   ['no keepalive', drop([...http2, 'connection_keepalive']), 'sds-cluster-without-keepalive'],
   ['1,024 streams', together(perName(), drop([...sdsCluster, 'circuit_breakers'])), 'sds-cluster-stream-limit'],
+  ['another machine in clear', set([...sdsCluster, 'load_assignment'], overTcp('192.0.2.1')), 'sds-cluster-in-clear'],
+  [
+    'a server that is not verified',
+    together(
+      set([...sdsCluster, 'load_assignment'], overTcp('192.0.2.1')),
+      set([...sdsCluster, 'transport_socket'], anyServer),
+    ),
+    'sds-cluster-unverified',
+  ],
   ['envoy.string', addHttpFilter(sharedObject('envoy.string', 'ONCE')), 'shared-string-object'],
   ['an open chain by default', set([...listener, 'default_filter_chain'], tcpChain), 'open-default-chain'],
   ['an open chain without a match', push([...listener, 'filter_chains'], tcpChain), 'open-default-chain'],
@@ -150,9 +169,20 @@ describe('a bootstrap of somebody’s own', () => {
     expect(problemsIn(JSON.stringify(ownBootstrap(perName())))).toEqual([]);
   });
 
-  test('as the gateway generates it has nothing wrong with it', () => {
-    const { files, bootstrapFile } = generateEnvoyFiles(gatewaySpec(), readableFiles);
-    expect(problemsIn(files.get(bootstrapFile) ?? '')).toEqual([]);
+  test('as the gateway generates it has nothing wrong with it, with an SDS server on another machine either', () => {
+    const remoteSds: RemoteSds = {
+      endpoints: [{ host: { kind: 'dns', host: 'sds.test' as HostName }, port: 8443 }],
+      ...{ serverName: 'sds.test' as HostName, verifiesServer: true, certificateDir: '/certs' },
+    };
+    for (const spec of [gatewaySpec(), gatewaySpec({ remoteSds })]) {
+      const { files, bootstrapFile } = generateEnvoyFiles(spec, readableFiles);
+      expect(problemsIn(files.get(bootstrapFile) ?? '')).toEqual([]);
+    }
+  });
+
+  test('may reach an SDS server on this machine by TCP in clear', () => {
+    const changed = ownBootstrap(set([...sdsCluster, 'load_assignment'], overTcp('127.0.0.1')));
+    expect(problemsIn(JSON.stringify(changed))).toEqual([]);
   });
 
   test.each(cases)('is told what is wrong with it, and nothing else: %s', (_, breakIt, id) => {
