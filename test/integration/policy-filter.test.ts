@@ -80,6 +80,10 @@ describeWithTools('the policy in Envoy', ['envoy-1.40.0'], ({ 'envoy-1.40.0': en
       'is another filter',
       JSON.stringify(policyDocument(policy('deny'))).replaceAll('rbac.v3.RBAC', 'router.v3.Router'),
     ],
+    [
+      'has another name, as one that means something else in a later version',
+      JSON.stringify(policyDocument(policy('intercept'))).replace('"name":"policy"', '"name":"policy-2"'),
+    ],
   ])('stays the last good one when a file %s, and the refusal is seen', async (_, text) => {
     expect(await replaced(policy('deny', rule('e.test', 'deny', { name: 'last-good' })))).toBe('taken');
     expect(await replaced(policy('intercept'), text)).toBe('refused');
