@@ -22,7 +22,7 @@ const leastShared = 100;
 function writeShared(document: JsonObject): string {
   const repeated = repeatedParts(document);
   const anchors = new Map<string, string>();
-  const taken = new Map<string, number>();
+  const taken = new Set<string>();
 
   const write = (part: unknown, label: string): string => {
     const text = JSON.stringify(part);
@@ -68,10 +68,11 @@ function labelOf(part: unknown, otherwise: string): string {
   return isRecord(part) && typeof part['name'] === 'string' ? part['name'] : otherwise;
 }
 
-/** An anchor may hold no blank and no bracket or comma (YAML 1.2.2 section 6.9.2). */
-function anchorName(label: string, taken: Map<string, number>): string {
-  const name = label.replaceAll(/[^\w.-]+/g, '-');
-  const count = (taken.get(name) ?? 0) + 1;
-  taken.set(name, count);
-  return count === 1 ? name : `${name}-${count}`;
+/** An anchor may hold no blank and no bracket or comma, and is not empty (YAML 1.2.2 section 6.9.2). */
+function anchorName(label: string, taken: Set<string>): string {
+  const stem = label.replaceAll(/[^\w.-]+/g, '-') || 'part';
+  let name = stem;
+  for (let count = 2; taken.has(name); count += 1) name = `${stem}-${count}`;
+  taken.add(name);
+  return name;
 }

@@ -48,6 +48,20 @@ test('unlike parts of one name have names of their own', () => {
   expect(read(text)).toEqual(document);
 });
 
+test.each([
+  ['', '', ['part', 'part-2']],
+  ['guard', 'guard-2', ['guard', 'guard-2']],
+  ['guard-2', 'guard', ['guard-2', 'guard']],
+])('parts that are called %j and %j have names that YAML takes, no two the same', (one, other, anchors) => {
+  const parts = [one, one, other].map((name, index) => ({ name, text: String(index).repeat(200) }));
+  const document: JsonObject = { parts: [...parts, ...parts] };
+  const text = compactFiles.bootstrap(document);
+  expect(read(text)).toEqual(document);
+  const named = [...text.matchAll(/&([\w-]+) /g)].map(([, name]) => name);
+  expect(named).toEqual(expect.arrayContaining(anchors));
+  expect(new Set(named).size).toBe(3);
+});
+
 test('any document is read back as it was', () => {
   const { value } = fc.letrec<{ value: JsonObject }>((tie) => {
     const word = fc.constantFrom(
