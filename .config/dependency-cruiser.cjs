@@ -14,7 +14,7 @@ const rooms = {
   envoy: { may: ['names', 'policy', 'bootstrap', 'settings', 'observe'], why: 'the process runner knows files, not certificates' },
   transport: { may: ['names', 'x509', 'settings', 'observe'], why: 'a connection is keyed by origin and trust, nothing else' },
   kube: { may: ['names', 'x509', 'transport', 'settings', 'observe'], why: 'the one door to the Kubernetes API knows objects, not what they are for' },
-  controller: { may: ['names', 'policy', 'x509', 'pool', 'settings', 'bootstrap', 'kube', 'observe'], why: 'the controller joins pool, settings and the Kubernetes API, and mints nothing' },
+  controller: { may: ['names', 'policy', 'x509', 'pool', 'channel', 'settings', 'bootstrap', 'kube', 'observe'], why: 'the controller joins pool, settings and the Kubernetes API, judges as the channel does, and mints nothing' },
   projection: { may: ['names', 'x509', 'kube', 'settings', 'observe'], why: 'writers know bundles, not their backends' },
   probe: { may: ['names', 'x509', 'transport', 'settings', 'observe'], why: 'the probe stands where an actor stands' },
   doctor: { may: ['names', 'settings'], why: 'what is broken is judged from facts: reading and asking is the edge of cli' },

@@ -1,6 +1,7 @@
 // Which changes of conditions are worth an event: a status or a reason that is another one. A message alone is not. Pure.
 import type { StatusCondition } from '../settings/egress-gateway-types.ts';
 import { conditionTypes } from './condition-table.ts';
+import { findReasonSpec } from './judge.ts';
 
 /** without what it regards, which the edge knows */
 export type ConditionEvent = {
@@ -16,11 +17,12 @@ export function conditionEvents(
 ): readonly ConditionEvent[] {
   return next.flatMap(({ type, status, reason, message }) => {
     const before = previous.find((condition) => condition.type === type);
-    const isOurs = conditionTypes.some((known) => known === type);
+    const ours = conditionTypes.find((known) => known === type);
     const isSame = before?.status === status && before.reason === reason;
     // what is not known yet is no news
-    if (!isOurs || isSame || status === 'Unknown') return [];
+    if (ours === undefined || isSame || status === 'Unknown') return [];
     const note = `${type}: ${message}`;
-    return [{ type: status === 'True' ? 'Normal' : 'Warning', reason, action: 'Judge', note }];
+    const isGood = status === 'True' && findReasonSpec(ours, reason)?.isAudited !== true;
+    return [{ type: isGood ? 'Normal' : 'Warning', reason, action: 'Judge', note }];
   });
 }

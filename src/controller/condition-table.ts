@@ -13,6 +13,8 @@ export type ReasonSpec = {
   readonly doesNotGate?: true;
   /** not True, by a choice in the spec: the gateway is ready with it */
   readonly isChosen?: true;
+  /** True, and yet a warning among the events: somebody took protection away */
+  readonly isAudited?: true;
 };
 
 type ConditionSpec = {
@@ -224,6 +226,7 @@ export const conditionTable = {
         status: 'True',
         when: 'over TCP with mutual TLS, but Envoy does not verify the server',
         remedy: 'for development only: take `insecureSkipVerify` away',
+        isAudited: true,
       },
       TLSBlockMissing: {
         status: 'False',
@@ -242,12 +245,42 @@ export const conditionTable = {
         when: 'TLS is enabled and no Secret is named',
         remedy: 'name it in `spec.sds.tls.secretRef`',
       },
-      SecretNotFound: { status: 'False', when: 'the Secret does not exist', remedy: 'create it' },
-      SecretUnavailable: { status: 'False', when: 'the Secret cannot be read just now', remedy: follow },
+      SecretNotFound: {
+        status: 'False',
+        when: "the Secret of the server, or Envoy's, does not exist",
+        remedy: 'create it',
+      },
+      SecretUnavailable: { status: 'False', when: 'a Secret cannot be read just now', remedy: follow },
       SecretMalformed: {
         status: 'False',
-        when: 'the Secret is not kubernetes.io/tls or Opaque with tls.crt, tls.key and ca.crt, all of them whole; the message lists every key that is missing',
-        remedy: 'write the Secret again with all three keys',
+        when: 'a Secret is not kubernetes.io/tls or Opaque with tls.crt, tls.key and ca.crt, all of them whole, or its certificate is not for servers, or for clients, as its side needs it; the message lists every key that is missing',
+        remedy:
+          'write the Secret again with all three keys; where one Secret is for both sides, its certificate needs both usages',
+      },
+      SecretSANsMismatch: {
+        status: 'False',
+        when: 'the certificate of the server is not for `<gateway>-sds.<namespace>.svc.<cluster domain>`, which Envoy asks for and verifies',
+        remedy: 'issue it with that DNS name',
+      },
+      ClientNotAllowed: {
+        status: 'False',
+        when: "no name in Envoy's certificate is in `spec.sds.tls.allowedSANs`, so that the server would not let it in; exact names count",
+        remedy: 'list one of the names that the message has',
+      },
+      SecretKeyMismatch: {
+        status: 'False',
+        when: 'tls.key is not the key of the first certificate',
+        remedy: 'write the certificate and the key of one issuance',
+      },
+      SecretExpired: {
+        status: 'False',
+        when: 'a certificate has expired, or is not valid yet',
+        remedy: 'renew it; the new one is taken without a restart',
+      },
+      ChainNotVerified: {
+        status: 'False',
+        when: 'the certificate of one side is not verified by ca.crt of the other',
+        remedy: 'put the issuer into ca.crt of the other side, and CAs between into tls.crt',
       },
     },
   },

@@ -7,8 +7,10 @@ import { configMaps, secrets } from './watched-kinds.ts';
 export type GatewayDependencies = {
   readonly pool: ObjectPlace;
   readonly serving: ObjectPlace | undefined;
-  /** of the SDS channel, where it is TCP and names one */
-  readonly channel: ObjectPlace | undefined;
+  /** of the SDS server, where it speaks TCP and the spec names one */
+  readonly sdsServer: ObjectPlace | undefined;
+  /** of Envoy, for that server; the same one where the spec names no other */
+  readonly sdsClient: ObjectPlace | undefined;
   readonly originCa: ObjectPlace | undefined;
   readonly clientCa: ObjectPlace | undefined;
   readonly clientCertificates: readonly ObjectPlace[];
@@ -25,12 +27,15 @@ export function dependenciesOf(
   const secret = (secretName: string): ObjectPlace => ({ resource: secrets, namespace, name: secretName });
   const configMap = (mapName: string): ObjectPlace => ({ resource: configMaps, namespace, name: mapName });
   const { servingTls, origins, clients, sds } = spec;
-  const channel = sds.transport === 'TCP' && sds.tls?.enabled === true ? sds.tls.secretName : undefined;
+  const tls = sds.transport === 'TCP' && sds.tls?.enabled === true ? sds.tls : undefined;
+  const server = tls?.secretName;
+  const client = server === undefined ? undefined : (tls?.clientSecretName ?? server);
   const names = new Set(origins.clientCertificates.map(({ secretName }) => secretName));
   return {
     pool: secret(spec.caPool.secretName),
     serving: servingTls && secret(servingTls.secretName),
-    channel: channel === undefined ? undefined : secret(channel),
+    sdsServer: server === undefined ? undefined : secret(server),
+    sdsClient: client === undefined ? undefined : secret(client),
     originCa: origins.caBundle && configMap(origins.caBundle.name),
     clientCa: clients.caBundle && configMap(clients.caBundle.name),
     clientCertificates: [...names].map(secret),

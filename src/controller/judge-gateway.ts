@@ -16,10 +16,10 @@ import type { GatewayDependencies } from './gateway-dependencies.ts';
 import { judgeCaBundle, type CaBundleJudgement } from './judge-ca-bundle.ts';
 import { judgeClientCertificates } from './judge-client-certificates.ts';
 import { judgePool, type PoolJudgement } from './judge-pool.ts';
-import { judgeSdsTls } from './judge-sds-tls.ts';
+import { judgeSdsTls, type ChannelFacts } from './judge-sds-tls.ts';
 import { judgeServingSecret } from './judge-serving-secret.ts';
 import { observedConfigMap, observedSecret } from './read-observed.ts';
-import { requiredDnsNames } from './required-dns-names.ts';
+import { requiredDnsNames, sdsServerName } from './required-dns-names.ts';
 
 export type GatewayFacts = {
   readonly gateway: EgressGateway;
@@ -49,7 +49,7 @@ export function judgeGateway(facts: GatewayFacts): GatewayView {
   const { spec, namespace, name } = gateway;
   const secret = (place: ObjectPlace): Observed<SecretContent> => observedSecret(look(place), place);
   const pool = judgePoolAt(dependencies.pool, { look, now, allowEd25519: spec.sds.allowEd25519 });
-  const { serving, channel } = dependencies;
+  const { serving } = dependencies;
   const dnsNames = requiredDnsNames(name, namespace, facts.clusterDomain);
   const origin = caBundle('OriginCABundleResolved', spec.origins.caBundle, facts);
   const client = caBundle('ClientCABundleResolved', spec.clients.caBundle, facts);
@@ -59,13 +59,20 @@ export function judgeGateway(facts: GatewayFacts): GatewayView {
   );
   const front =
     serving && judgeServingSecret(secret(serving), { secret: nameOf(serving), requiredDnsNames: dnsNames, now });
+  const channel = judgeSdsTls(spec.sds, channelFacts(facts));
   const bundles = [...(origin?.certificates ?? []), ...(client?.certificates ?? [])];
-  const dates = [...pool.changesAt, ...(front?.changesAt ?? []), ...shown.changesAt, ...datesOf(bundles)];
+  const dates = [
+    ...pool.changesAt,
+    ...(front?.changesAt ?? []),
+    ...shown.changesAt,
+    ...channel.changesAt,
+    ...datesOf(bundles),
+  ];
   return {
     pool,
     judgements: {
       CAPoolReady: pool.judgement,
-      TLSConfigured: judgeSdsTls(spec.sds, channel && { secret: nameOf(channel), observed: secret(channel), now }),
+      TLSConfigured: channel.judgement,
       ...(front && { ServingTLSSecretReady: front.judgement }),
       ...(origin && { OriginCABundleResolved: origin.judgement }),
       ...(client && { ClientCABundleResolved: client.judgement }),
@@ -77,6 +84,14 @@ export function judgeGateway(facts: GatewayFacts): GatewayView {
     goodOriginSecrets: shown.good,
     changesAt: earliestAfter(now, dates),
   };
+}
+
+function channelFacts({ gateway, dependencies, look, now, clusterDomain }: GatewayFacts): ChannelFacts | undefined {
+  const { sdsServer, sdsClient } = dependencies;
+  if (sdsServer === undefined || sdsClient === undefined) return undefined;
+  const side = (place: ObjectPlace) => ({ secret: nameOf(place), observed: observedSecret(look(place), place) });
+  const serverName = sdsServerName(gateway.name, gateway.namespace, clusterDomain);
+  return { server: side(sdsServer), client: side(sdsClient), serverName, now };
 }
 
 type PoolFacts = Pick<GatewayFacts, 'look' | 'now'> & { readonly allowEd25519: boolean };

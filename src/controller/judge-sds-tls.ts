@@ -1,24 +1,47 @@
 // Judges how Envoy and the SDS server are to speak, by virtrigaud's table: no TLS block is refused, plaintext is a choice
-// that somebody must have made. Beyond it, the Secret is looked at before anybody dials. Pure.
+// that somebody must have made. Beyond it, the Secrets of both sides are looked at before anybody dials. Pure.
+import type { AllowedClients } from '../channel/judge-peer.ts';
 import type { EpochMs } from '../clock.ts';
-import { problemsOf } from '../errors.ts';
-import type { SdsSpec } from '../settings/egress-gateway-types.ts';
-import { examineRoots } from '../x509/examine-credential.ts';
+import type { SdsSpec, SdsTls } from '../settings/egress-gateway-types.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+import { timeText } from './bundle-record.ts';
+import { datesOf } from './certificate-dates.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
-import { examineTlsKeys, namedKey } from './examine-tls-secret.ts';
+import {
+  examineClientSecret,
+  examinePair,
+  examineServerSecret,
+  type ChannelFault,
+  type ChannelReading,
+} from './examine-channel-secret.ts';
 import { judge, secretText } from './judge.ts';
 
 type Reason = ReasonOf<'TLSConfigured'>;
 
-/** The Secret of the server; asked for only where the spec names one. */
-export type ChannelSecret = {
+type ChannelSecret = {
+  /** there or not */
   readonly secret: ObjectName;
   readonly observed: Observed<SecretContent>;
+};
+
+/** Asked for only where the spec names the server's Secret. */
+export type ChannelFacts = {
+  readonly server: ChannelSecret;
+  /** the same where the spec names no other */
+  readonly client: ChannelSecret;
+  /** what Envoy asks for and verifies */
+  readonly serverName: string;
   readonly now: EpochMs;
 };
 
-export function judgeSdsTls({ transport, tls }: SdsSpec, channel?: ChannelSecret): Judgement<Reason> {
+export type SdsTlsJudgement = {
+  readonly judgement: Judgement<Reason>;
+  /** when it may be judged otherwise, past times among them */
+  readonly changesAt: readonly EpochMs[];
+};
+
+export function judgeSdsTls({ transport, tls }: SdsSpec, channel?: ChannelFacts): SdsTlsJudgement {
   if (transport === 'UnixSocket')
     return verdict('UnixSocket', 'Envoy and the SDS server speak through a unix socket in their pod');
   if (tls === undefined)
@@ -31,55 +54,86 @@ export function judgeSdsTls({ transport, tls }: SdsSpec, channel?: ChannelSecret
       'ExplicitlyDisabled',
       'spec.sds.tls.enabled is false: leaf keys cross the network in plaintext, for everybody on the way',
     );
-  if (tls.secretName === undefined)
+  if (tls.secretName === undefined || channel === undefined)
     return verdict('SecretRefMissing', 'spec.sds.tls is enabled: name its Secret in spec.sds.tls.secretRef');
-  const fault = channel === undefined ? undefined : channelFault(channel);
-  if (fault !== undefined) return fault;
-  return tls.insecureSkipVerify
-    ? verdict('InsecureSkipVerify', 'mutual TLS, but Envoy does not verify the SDS server: for development only')
-    : verdict('Enabled', `mutual TLS with the Secret ${tls.secretName}`);
+  return judgeSecrets(tls, channel);
 }
 
-function channelFault({ secret, observed, now }: ChannelSecret): Judgement<Reason> | undefined {
+type Fault = { readonly reason: Reason; readonly message: string };
+
+function judgeSecrets(tls: SdsTls, { server, client, serverName, now }: ChannelFacts): SdsTlsJudgement {
+  const verifiesServer = !tls.insecureSkipVerify;
+  const isShared = secretText(server.secret) === secretText(client.secret);
+  const one = readOne(server, (content) =>
+    examineServerSecret(content, { serverName: verifiesServer ? serverName : undefined, now }),
+  );
+  const other = readOne(client, (content) => examineClientSecret(content, now));
+  const pair =
+    one.reading && other.reading
+      ? examinePair(one.reading, other.reading, { clients: clientsOf(tls), verifiesServer, now })
+      : [];
+  const faults: readonly Fault[] = [...one.faults, ...other.faults, ...pair];
+  const shown = [one.reading, ...(isShared ? [] : [other.reading])].filter((reading) => reading !== undefined);
+  const dates = datesOf(shown.flatMap(({ chain, roots }) => [...(chain ? [chain.leaf] : []), ...roots]));
+  const gravest = order.find((reason) => faults.some((fault) => fault.reason === reason));
+  if (gravest !== undefined) {
+    const sorted = faults.toSorted((a, b) => order.indexOf(a.reason) - order.indexOf(b.reason));
+    return verdict(gravest, [...new Set(sorted.map(({ message }) => message))].join('; '), dates);
+  }
+  const by = `${untilText(one.reading)} for the server, ${untilText(other.reading)} for Envoy`;
+  return verifiesServer
+    ? verdict('Enabled', `mutual TLS as ${serverName}: ${by}`, dates)
+    : verdict(
+        'InsecureSkipVerify',
+        `mutual TLS, but Envoy does not verify the SDS server: for development only; ${by}`,
+        dates,
+      );
+}
+
+function clientsOf({ allowAnyClient, allowedSans }: SdsTls): AllowedClients {
+  return allowAnyClient ? { kind: 'any' } : { kind: 'listed', names: new Set(allowedSans) };
+}
+
+/** from the gravest down: what cannot be read says nothing about the rest */
+const order: readonly Reason[] = [
+  'SecretNotFound',
+  'SecretUnavailable',
+  'SecretMalformed',
+  'SecretSANsMismatch',
+  'ClientNotAllowed',
+  'SecretKeyMismatch',
+  'SecretExpired',
+  'ChainNotVerified',
+];
+
+type Read = { readonly reading?: ChannelReading; readonly faults: readonly (Fault | ChannelFault)[] };
+
+function readOne({ secret, observed }: ChannelSecret, examine: (content: SecretContent) => ChannelReading): Read {
   const name = secretText(secret);
   switch (observed.kind) {
-    case 'absent':
-      return verdict('SecretNotFound', `${name} does not exist: create it with tls.crt, tls.key and ca.crt`);
-    case 'unavailable':
-      return verdict('SecretUnavailable', `${name} cannot be read just now: ${observed.detail}; it is tried again`);
+    case 'absent': {
+      const message = `${name} does not exist: create it with tls.crt, tls.key and ca.crt`;
+      return { faults: [{ reason: 'SecretNotFound', message }] };
+    }
+    case 'unavailable': {
+      const message = `${name} cannot be read just now: ${observed.detail}; it is tried again`;
+      return { faults: [{ reason: 'SecretUnavailable', message }] };
+    }
     case 'found': {
-      const faults = examineChannelSecret(observed.value, now);
-      return faults.length === 0 ? undefined : verdict('SecretMalformed', faults.join('; '));
+      const reading = examine(observed.value);
+      return { reading, faults: reading.faults };
     }
     default:
       return observed satisfies never;
   }
 }
 
-const channelKeys = ['tls.crt', 'tls.key', 'ca.crt'] as const;
-const channelTypes: readonly string[] = ['kubernetes.io/tls', 'Opaque'];
-
-/** Every fault; keys that are missing are listed at once, since they are missing together. */
-function examineChannelSecret(content: SecretContent, now: EpochMs): readonly string[] {
-  const name = secretText(content);
-  const wrongType = channelTypes.includes(content.type)
-    ? []
-    : [`${name} has the type ${content.type}, where kubernetes.io/tls or Opaque is expected`];
-  const missing = channelKeys.filter((key) => namedKey(content, key).text.length === 0);
-  if (missing.length > 0) return [...wrongType, `${name} lacks ${missing.join(', ')}`];
-  const { faults } = examineTlsKeys(content, { purpose: 'serverAuth', now });
-  return [...wrongType, ...faults.map(({ message }) => message), ...rootFaults(content, now)];
+function untilText(reading: ChannelReading | undefined): string {
+  if (reading?.chain === undefined) return '';
+  const ends = (certificate: Certificate): string => timeText(certificate.notAfter);
+  return `${secretText(reading.content)}, until ${ends(reading.chain.leaf)},`;
 }
 
-function rootFaults(content: SecretContent, now: EpochMs): readonly string[] {
-  try {
-    examineRoots(namedKey(content, 'ca.crt'), now);
-    return [];
-  } catch (thrown) {
-    return problemsOf(thrown).map(({ message }) => message);
-  }
-}
-
-function verdict(reason: Reason, message: string): Judgement<Reason> {
-  return judge('TLSConfigured', reason, message);
+function verdict(reason: Reason, message: string, changesAt: readonly EpochMs[] = []): SdsTlsJudgement {
+  return { judgement: judge('TLSConfigured', reason, message), changesAt };
 }

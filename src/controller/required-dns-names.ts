@@ -6,3 +6,8 @@ export function requiredDnsNames(name: string, namespace: string, clusterDomain:
   const short = `${name}.${namespace}.svc`;
   return [short, `${short}.${clusterDomain}`];
 }
+
+/** of the Service in front of a gateway's SDS servers: what Envoy asks them for, and verifies */
+export function sdsServerName(name: string, namespace: string, clusterDomain: string): string {
+  return `${name}-sds.${namespace}.svc.${clusterDomain}`;
+}

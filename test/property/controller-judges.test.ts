@@ -87,7 +87,9 @@ test('every judge answers to any bytes, with a reason of its table and without a
           judgeServingSecret(observed, { secret, requiredDnsNames: names, now }).judgement,
         );
         expectFit('OriginClientCertificatesReady', judgeClientCertificates([{ secret, observed }], now).judgement);
-        expectFit('TLSConfigured', judgeSdsTls(sds, { secret, observed, now }));
+        const side = { secret, observed };
+        const facts = { server: side, client: side, serverName: 'a-sds.b.svc', now };
+        expectFit('TLSConfigured', judgeSdsTls(sds, facts).judgement);
         for (const condition of ['OriginCABundleResolved', 'ClientCABundleResolved'] as const) {
           const terms = { condition, configMap: secret, key: 'ca.crt', now };
           const { judgement, certificates } = judgeCaBundle(foundConfigMap('a', { 'ca.crt': three }), terms);

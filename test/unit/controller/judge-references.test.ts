@@ -1,12 +1,10 @@
-// CA bundles in ConfigMaps, client certificates for origins, and the channel of the SDS server: one case for each reason.
+// CA bundles in ConfigMaps, and client certificates for origins: one case for each reason.
 import { createPrivateKey } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { epoch, hours } from '../../../src/clock.ts';
+import { epoch } from '../../../src/clock.ts';
 import type { ConfigMapContent, Observed, SecretContent } from '../../../src/controller/controller-types.ts';
 import { judgeCaBundle } from '../../../src/controller/judge-ca-bundle.ts';
 import { judgeClientCertificates } from '../../../src/controller/judge-client-certificates.ts';
-import { judgeSdsTls } from '../../../src/controller/judge-sds-tls.ts';
-import type { SdsSpec, SdsTls } from '../../../src/settings/egress-gateway-types.ts';
 import { makeCa } from '../../support/ca-workshop.ts';
 import { caPem, hoursAgo, issueCredential, makeCurrentCa } from '../../support/credential-workshop.ts';
 import { findKeyTraces } from '../../support/key-traces.ts';
@@ -124,58 +122,5 @@ describe('client certificates for origins', () => {
     );
     expect(judged.reason).toBe('SecretNotFound');
     expect(judged.message).toMatch(/egress\/a does not exist; Secret egress\/b cannot be read just now: no rule/);
-  });
-});
-
-describe('the channel between Envoy and the SDS server', () => {
-  const sds: SdsSpec = { transport: 'TCP', leafLifetimeMs: hours(1), allowEd25519: false, tls: undefined };
-  const tls: SdsTls = {
-    enabled: true,
-    secretName: 'sds',
-    clientSecretName: undefined,
-    allowedSans: ['a.test'],
-    allowAnyClient: false,
-    insecureSkipVerify: false,
-  };
-
-  test.each<[string, SdsSpec, string, string]>([
-    ['a unix socket', { ...sds, transport: 'UnixSocket' }, 'True', 'UnixSocket'],
-    ['TCP without a block', sds, 'False', 'TLSBlockMissing'],
-    [
-      'TCP, TLS disabled',
-      { ...sds, tls: { ...tls, enabled: false, secretName: undefined } },
-      'False',
-      'ExplicitlyDisabled',
-    ],
-    [
-      'TCP, TLS disabled, a Secret all the same',
-      { ...sds, tls: { ...tls, enabled: false } },
-      'False',
-      'ExplicitlyDisabled',
-    ],
-    ['TCP, TLS without a Secret', { ...sds, tls: { ...tls, secretName: undefined } }, 'False', 'SecretRefMissing'],
-    ['TCP, TLS with a Secret', { ...sds, tls }, 'True', 'Enabled'],
-    ['TCP, server not verified', { ...sds, tls: { ...tls, insecureSkipVerify: true } }, 'True', 'InsecureSkipVerify'],
-  ])('%s', (_, spec, status, reason) => {
-    expect(judgeSdsTls(spec)).toMatchObject({ status, reason });
-  });
-
-  const whole = { 'tls.crt': credential.certificatePem, 'tls.key': credential.keyPem, 'ca.crt': caPem(one) };
-  test.each<[string, Observed<SecretContent>, string, RegExp]>([
-    ['kubernetes.io/tls with ca.crt', foundSecret('sds', whole), 'Enabled', /mutual TLS/],
-    ['Opaque with all three', foundSecret('sds', whole, 'Opaque'), 'Enabled', /mutual TLS/],
-    ['another type', foundSecret('sds', whole, 'a.test/b'), 'SecretMalformed', /type a\.test\/b/],
-    ['no ca.crt', foundSecret('sds', { ...whole, 'ca.crt': '' }), 'SecretMalformed', /lacks ca\.crt$/],
-    ['none of the keys', foundSecret('sds', {}, 'Opaque'), 'SecretMalformed', /lacks tls\.crt, tls\.key, ca\.crt$/],
-    ['a key in ca.crt', foundSecret('sds', { ...whole, 'ca.crt': keyOf }), 'SecretMalformed', /private key/],
-    ['another key', foundSecret('sds', { ...whole, 'tls.key': keyOf }), 'SecretMalformed', /not the key/],
-    ['nothing', absent, 'SecretNotFound', /create it with tls\.crt, tls\.key and ca\.crt/],
-    ['no answer', unavailable(), 'SecretUnavailable', /just now/],
-  ])('with a Secret that is %s', (_, observed, reason, message) => {
-    const secret = { namespace: testNamespace, name: 'sds' };
-    const judged = judgeSdsTls({ ...sds, tls }, { secret, observed, now });
-    expect(judged.reason).toBe(reason);
-    expect(judged.message).toMatch(message);
-    expect(findKeyTraces(judged, keys)).toEqual([]);
   });
 });
