@@ -57,11 +57,14 @@ export function classifyFailure(thrown: unknown, peer: Peer): FetchFailure {
   return plainFailure('bad-response', peer, code === '' ? 'no reason given' : code);
 }
 
-/** Turns what OpenSSL calls an error, `ERR_SSL_TLSV1_UNRECOGNIZED_NAME`, into `unrecognized-name`. */
+/**
+ * Turns what OpenSSL calls an error, `ERR_SSL_TLSV1_UNRECOGNIZED_NAME`, into `unrecognized-name`. Since 3.5 it writes
+ * `SSL/TLS` where no version is meant.
+ */
 export function alertName(code: string): string {
   return code
     .replace(/^ERR_SSL_/, '')
-    .replace(/^(?:TLSV1|SSLV3|TLSV13)_/, '')
+    .replace(/^(?:TLSV1|SSLV3|TLSV13|SSL\/TLS)_/, '')
     .replace(/^ALERT_/, '')
     .toLowerCase()
     .replaceAll('_', '-');

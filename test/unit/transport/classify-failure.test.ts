@@ -59,6 +59,7 @@ describe('the name of an alert', () => {
     ['ERR_SSL_TLSV1_UNRECOGNIZED_NAME', 'unrecognized-name'],
     ['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'internal-error'],
     ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'handshake-failure'],
+    ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', 'handshake-failure'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'wrong-version-number'],
     ['EPROTO', 'eproto'],
   ])('%s is %s', (code, name) => {
