@@ -90,9 +90,7 @@ function startChild(command: string, args: readonly string[], options: CommandOp
   if (pid === undefined) {
     return { ...neverStarted(exited), stdout, stderr };
   }
-  const killAtExit = (): void => killGroup(pid);
-  process.on('exit', killAtExit);
-  void exited.finally(() => process.removeListener('exit', killAtExit)).catch(() => undefined);
+  killAtExit(pid, exited);
   child.stdin?.on('error', () => undefined).end(options.input);
   return {
     pid,
@@ -115,6 +113,20 @@ function startChild(command: string, args: readonly string[], options: CommandOp
       }
     },
   };
+}
+
+const runningGroups = new Set<number>();
+const killRunning = (): void => runningGroups.forEach(killGroup);
+
+/** One listener for all of them: a test of the whole starts a dozen, and Node takes more than ten for a leak. */
+function killAtExit(pid: number, exited: Promise<ExitInfo>): void {
+  if (runningGroups.size === 0) process.on('exit', killRunning);
+  runningGroups.add(pid);
+  const ended = (): void => {
+    runningGroups.delete(pid);
+    if (runningGroups.size === 0) process.removeListener('exit', killRunning);
+  };
+  exited.then(ended, ended);
 }
 
 function capture(stream: NodeJS.ReadableStream | null): () => string {
