@@ -12,7 +12,8 @@ export async function benchHandshakes(plan: BenchPlan): Promise<readonly Figure[
   if (envoy.path === undefined) throw new Error(envoy.missing);
   const { path: binary } = envoy;
   const { caFile } = plan.authority;
-  const results = await interleave(plan, 'handshakes', async ({ socket }) => {
+  const onSockets = { ...plan, contenders: plan.contenders.filter((name) => name !== 'leafgate-tcp') };
+  const results = await interleave(onSockets, 'handshakes', async ({ socket }) => {
     const folder = createTempFolder();
     const running = await startEnvoyUnderTest({ binary, folder, sdsSocket: socket, transport: 'ads' });
     try {

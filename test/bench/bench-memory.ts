@@ -16,9 +16,9 @@ export async function benchMemory(plan: BenchPlan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const transport of transports) {
     const label = transport === 'ads' ? 'delta ADS' : 'one stream a name';
-    const results = await interleave(plan, `memory, ${label}`, async ({ socket, pid }) => {
+    const results = await interleave(plan, `memory, ${label}`, async ({ reach, pid }) => {
       const idleKb = residentKb(pid);
-      const load = { socket, pid, transport, names, outstanding: 16, prefix: 'live', settleMs };
+      const load = { reach, pid, transport, names, outstanding: 16, prefix: 'live', settleMs };
       const { rss_after_kb: heldKb } = await loadSds({ ...load, caFile: plan.authority.caFile });
       return { idleMb: idleKb / 1024, perNameKb: (heldKb - idleKb) / names, heldMb: heldKb / 1024 };
     });

@@ -27,8 +27,8 @@ export async function benchSds(plan: BenchPlan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const { transport, outstanding, label } of shapes) {
     const names = scaled(plan, outstanding === 1 ? 2000 : 5000);
-    const results = await interleave(plan, label, async ({ socket, pid }) => {
-      const load = { socket, pid, transport, outstanding, caFile: plan.authority.caFile };
+    const results = await interleave(plan, label, async ({ reach, pid }) => {
+      const load = { reach, pid, transport, outstanding, caFile: plan.authority.caFile };
       // both languages get their code warm before the clock starts
       await warmUp(plan, load);
       const measured = await loadSds({ ...load, names, prefix: 'load' });
@@ -51,8 +51,8 @@ async function benchRefusals(plan: BenchPlan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const transport of ['ads', 'streams'] as const) {
     const label = transport === 'ads' ? 'refused name, delta ADS' : 'refused name, one stream a name';
-    const results = await interleave(plan, label, async ({ socket, pid }) => {
-      const load = { socket, pid, transport, caFile: plan.authority.caFile, domain: refusedDomain };
+    const results = await interleave(plan, label, async ({ reach, pid }) => {
+      const load = { reach, pid, transport, caFile: plan.authority.caFile, domain: refusedDomain };
       await warmUp(plan, load);
       const measured = await loadSds({ ...load, names: scaled(plan, 2000), prefix: 'load', outstanding: 1 });
       return { p50: measured.p50_ms, p99: measured.p99_ms, cpu: measured.server_cpu_us };

@@ -1,4 +1,4 @@
-// The SDS servers that the bench compares, each started fresh, on a unix socket of its own, with the same CA. Ours runs
+// The SDS servers that the bench compares, each started fresh, on a unix socket of its own or by TCP, with the same CA. Ours runs
 // as people run it; the Go ones are test/support/go/sds-peer.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -6,19 +6,24 @@ import { join } from 'node:path';
 import { days, epoch } from '../../src/clock.ts';
 import { createCa } from '../../src/x509/create-ca.ts';
 import { encodeCertificatesPem, encodePem } from '../../src/x509/pem.ts';
+import { channelFilesOf, clientName, serverName, writeChannelFiles } from '../support/channel-workshop.ts';
+import { makeCurrentCa } from '../support/credential-workshop.ts';
+import { clientFilesOf } from '../support/remote-sds.ts';
 import { runCommand, startProcess } from '../support/run-command.ts';
 import type { StartedProcess } from '../support/run-command.ts';
 import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
 import type { TempFolder } from '../support/temp-folder.ts';
 import { findTool } from '../support/tools.ts';
 
-export const contenderNames = ['leafgate', 'go-shared-key', 'go-key-per-leaf', 'go-hand-der'] as const;
+export const contenderNames = ['leafgate', 'leafgate-tcp', 'go-shared-key', 'go-key-per-leaf', 'go-hand-der'] as const;
 export type ContenderName = (typeof contenderNames)[number];
 
 /** what each is, for the table's foot */
 export const contenderNotes: { readonly [name in ContenderName]: string } = {
   leafgate:
     '`node --max-semi-space-size=4 … leafgate sds`: one leaf key a lifetime, cache, bounds, held names followed',
+  'leafgate-tcp':
+    'the same by TCP on loopback with mutual TLS 1.3, P-256 certificates; all others are on a unix socket',
   'go-shared-key': 'plain Go: grpc-go, x509.CreateCertificate, one leaf key; keeps nothing of a name. The baseline',
   'go-key-per-leaf': 'the same with a new P-256 key for each leaf',
   'go-hand-der': 'Go with hand-written DER, one leaf key, signatures not checked',
@@ -32,9 +37,23 @@ const domain = 'bench.test';
 /** what the package ships: type stripping would add 30 MB to the idle memory */
 const mainFile = join(repository, 'dist', 'main.js');
 
-export type BenchAuthority = { readonly caFile: string; readonly keyFile: string; readonly poolFile: string };
+export type BenchAuthority = {
+  readonly caFile: string;
+  readonly keyFile: string;
+  readonly poolFile: string;
+  /** folders of both sides of mutual TLS */
+  readonly serverDir: string;
+  readonly clientDir: string;
+};
 
-export type Contender = { readonly pid: number; readonly socket: string; stop(): Promise<void> };
+export type Contender = {
+  readonly pid: number;
+  /** nobody listens there where it is reached by TCP */
+  readonly socket: string;
+  /** how sds-load is told to reach it */
+  readonly reach: readonly string[];
+  stop(): Promise<void>;
+};
 
 export function createBenchAuthority(folder: TempFolder): BenchAuthority {
   const { certificate, privateKeyPkcs8 } = createCa({ now: epoch(Date.now()), lifetimeMs: days(30), randomBytes });
@@ -48,7 +67,11 @@ export function createBenchAuthority(folder: TempFolder): BenchAuthority {
   writeFileSync(files.caFile, encodeCertificatesPem([certificate]));
   writeFileSync(files.keyFile, encodePem('PRIVATE KEY', key), { mode: 0o600 });
   writeFileSync(files.poolFile, JSON.stringify({ CAs: [entry], ActiveForSigning: 'bench' }), { mode: 0o600 });
-  return files;
+  const channelCa = makeCurrentCa('bench channel');
+  const folders = { serverDir: folder.file('server'), clientDir: folder.file('client') };
+  writeChannelFiles(folders.serverDir, channelFilesOf(channelCa));
+  writeChannelFiles(folders.clientDir, clientFilesOf(channelCa));
+  return { ...files, ...folders };
 }
 
 /** Makes what the package ships, as `npm run build` does. */
@@ -66,24 +89,34 @@ export async function startContender(
   authority: BenchAuthority,
 ): Promise<Contender> {
   const socket = folder.file(`${name}-${randomBytes(3).toString('hex')}.sock`);
-  const child = name === 'leafgate' ? startOurs(folder, socket, authority) : startGo(name, folder, socket, authority);
-  await child.waitForOutput(/ready|listen/i, 20_000);
+  const child =
+    name === 'leafgate' || name === 'leafgate-tcp'
+      ? startOurs(folder, placeOf(name, socket, authority), authority)
+      : startGo(name, folder, socket, authority);
+  const [, port] = await child.waitForOutput(/(?:ready|listen)(?:.*tcp:127\.0\.0\.1:(\d+))?/i, 20_000);
+  const byTcp = ['--address', `127.0.0.1:${port ?? ''}`, '--server-name', serverName, '--tls', authority.clientDir];
   return {
     pid: child.pid,
     socket,
+    reach: port === undefined ? ['--socket', socket] : byTcp,
     stop: async () => {
       await child.stop();
     },
   };
 }
 
-function startOurs(folder: TempFolder, socket: string, { poolFile }: BenchAuthority): StartedProcess {
+function placeOf(name: 'leafgate' | 'leafgate-tcp', socket: string, { serverDir }: BenchAuthority): readonly string[] {
+  if (name === 'leafgate') return ['--listen', `unix:${socket}`];
+  return ['--listen', 'tcp:127.0.0.1:0', '--tls-dir', serverDir, '--allowed-san', clientName];
+}
+
+function startOurs(folder: TempFolder, place: readonly string[], { poolFile }: BenchAuthority): StartedProcess {
   return startProcess(
     process.execPath,
     [
       ...nodeFlags,
       mainFile,
-      ...['sds', '--pool', poolFile, '--listen', `unix:${socket}`, '--allow', `*.${domain}`],
+      ...['sds', '--pool', poolFile, ...place, '--allow', `*.${domain}`],
       // the rate of misses is what is measured, so its limit must not be
       ...['--mint-rate', '100000', '--mint-burst', '1000000'],
     ],

@@ -6,7 +6,8 @@ import { findTool } from '../support/tools.ts';
 import type { ToolName } from '../support/tools.ts';
 
 export type SdsLoad = {
-  readonly socket: string;
+  /** as the contender says */
+  readonly reach: readonly string[];
   readonly pid: number;
   readonly transport: 'ads' | 'streams';
   readonly names: number;
@@ -37,7 +38,7 @@ type SdsOutcome = {
 
 export async function loadSds(load: SdsLoad): Promise<SdsLoadResult> {
   const args = [
-    ...['--socket', load.socket, '--pid', String(load.pid), '--transport', load.transport],
+    ...[...load.reach, '--pid', String(load.pid), '--transport', load.transport],
     ...['--names', String(load.names), '--outstanding', String(load.outstanding), '--prefix', load.prefix],
     ...['--verify', load.caFile, '--settle', `${load.settleMs ?? 50}ms`],
     ...(load.domain === undefined ? [] : ['--domain', load.domain]),

@@ -35,6 +35,9 @@ const node24 = join(here, '..', '..', 'node_modules', '.bin', 'node');
 /** pyperclip has no wheel */
 const mitmproxy = { name: 'mitmproxy-venv', requirements: 'mitmproxy.txt', more: ['--no-binary', 'pyperclip'] };
 
+/** neither has sslyze, which scans a TLS port */
+const sslyze = { name: 'sslyze-venv', requirements: 'sslyze.txt', more: ['--no-binary', 'sslyze'] };
+
 async function installPython({ name = 'venv', requirements: file = 'requirements.txt', more = [] } = {}) {
   const requirements = join(here, 'python', file);
   const version = await run('python3', ['-c', 'import sys; print(sys.version, sys.prefix)']);
@@ -118,6 +121,7 @@ function allSteps() {
   const asked = process.argv.flatMap((arg, index, all) => (all[index - 1] === '--envoy' ? [arg] : []));
   return [
     step('Python with HTTP clients, cryptography, pkilint', () => installPython()),
+    step('sslyze', () => installPython(sslyze)),
     step('Node 20 and 26, Deno, Bun, npm', installRuntimes),
     step('Go programs and zlint', installGoTools),
     ...(process.argv.includes('--bench')

@@ -64,7 +64,9 @@ export type ToolName =
   /** of that environment */
   | 'uv'
   /** its linter for certificates: prefix of lint_pkix_cert and the like */
-  | 'pkilint';
+  | 'pkilint'
+  /** scans a TLS port */
+  | 'sslyze';
 
 export type FoundTool =
   { readonly path: string; readonly missing?: never } | { readonly path?: never; readonly missing: string };
@@ -116,6 +118,7 @@ function toolPath(
 ): string {
   const installed = join(cacheFolder(), 'test-tools');
   if (name === 'python') return join(installed, 'venv', 'bin', 'python');
+  if (name === 'sslyze') return join(installed, 'sslyze-venv', 'bin', 'sslyze');
   if (name === 'pkilint') return join(installed, 'venv', 'bin', 'lint_pkix_cert');
   if (name === 'uv') return join(installed, 'venv', 'bin', 'uv');
   if (isOneOf(runtimeTools, name)) return runtimePackage(runtimes[name]);
