@@ -1,12 +1,10 @@
 // The controller: from a write of the pool's Secret to the event of the bundle, its memory, and what it asks of the API server
 // when nothing happens. Beside it, in the same round, the least that could do the same: a watch and a write, without a check.
-import { readFileSync } from 'node:fs';
 import type { ApiRequest } from '../support/cluster/audit-log.ts';
 import { startKubeletVolume } from '../support/cluster/ctb-oracle.ts';
 import { mustSucceed } from '../support/cluster/raw-api.ts';
 import type { WatchEvent } from '../support/cluster/raw-watch.ts';
 import type { BenchPlan } from './bench-plan.ts';
-import { residentKb } from './contenders.ts';
 import {
   addGateway,
   bundleIsPublished,
@@ -21,8 +19,9 @@ import {
   type ControllerWorld,
   type PoolContent,
 } from './controller-world.ts';
-import { shown } from './gateway-table.ts';
-import { median } from './measurement.ts';
+import { ownMb, residentMb } from './process-memory.ts';
+import { renderBeside, type BesideRound } from './beside-table.ts';
+import { quantile } from './measurement.ts';
 
 const rows = {
   p50: 'write of the pool → event of the bundle, p50 ms',
@@ -32,11 +31,10 @@ const rows = {
   many: 'resident with 50 gateways, MB',
   manyOwn: 'of which its own, MB',
 } as const;
-type Row = keyof typeof rows;
 
 const columns = ['leafgate', 'least', 'node', 'go-kubelet'] as const;
 type Column = (typeof columns)[number];
-type Round = { readonly [row in Row]?: { readonly [column in Column]?: number } };
+type Round = BesideRound<keyof typeof rows, Column>;
 
 const notes: { readonly [column in Column]: string } = {
   leafgate: '`leafgate controller`, with the flags and the environment of its manifest',
@@ -52,7 +50,7 @@ export async function benchController(plan: BenchPlan): Promise<string> {
     rounds.push(await inWorld((world) => measureRound(plan, world)));
   }
   const steady = await inWorld((world) => measureSteadyState(plan, world));
-  return [renderRounds(rounds), '', ...steady].join('\n');
+  return [renderBeside({ rows, columns, notes, rounds }), '', ...steady].join('\n');
 }
 
 async function inWorld<T>(work: (world: ControllerWorld) => Promise<T>): Promise<T> {
@@ -208,49 +206,11 @@ function kindsOf(requests: readonly ApiRequest[]): string {
   return [...counts].map(([kind, count]) => `${count} ${kind}`).join(', ') || 'none';
 }
 
-function renderRounds(rounds: readonly Round[]): string {
-  const values = (row: Row, column: Column): readonly number[] => rounds.flatMap((round) => round[row]?.[column] ?? []);
-  const ratio = (row: Row, other: Column): string => {
-    const ratios = rounds.flatMap((round) => {
-      const [ours, theirs] = [round[row]?.leafgate, round[row]?.[other]];
-      return ours === undefined || theirs === undefined ? [] : [ours / theirs];
-    });
-    if (ratios.length === 0) return '–';
-    return `${median(ratios).toFixed(2)} [${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}]`;
-  };
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  const header = ['', ...columns, 'leafgate / least [range]', 'leafgate / node [range]'];
-  return [
-    ...[line(header), line(header.map(() => '---'))],
-    ...(Object.keys(rows) as Row[]).map((row) => {
-      const cells = columns.map((column) => shown(values(row, column)));
-      return line([rows[row], ...cells, ratio(row, 'least'), ratio(row, 'node')]);
-    }),
-    '',
-    ...columns.map((column) => `- ${column}: ${notes[column]}`),
-  ].join('\n');
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
-}
-
 type Processes = { readonly [column in Exclude<Column, 'least'>]: number };
 
 function ofEach(pids: Processes, measure: (pid: number) => number): { readonly [column in keyof Processes]: number } {
   const { leafgate, node, 'go-kubelet': kubelet } = pids;
   return { leafgate: measure(leafgate), node: measure(node), 'go-kubelet': measure(kubelet) };
-}
-
-function residentMb(pid: number): number {
-  return residentKb(pid) / 1024;
-}
-
-/** without what is a file's, which processes of the same program share (proc(5), smaps) */
-function ownMb(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return Number(/^Anonymous:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) / 1024;
 }
 
 function settle(): Promise<void> {

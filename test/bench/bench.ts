@@ -1,7 +1,7 @@
 // `npm run bench [-- --quick] [--rounds N] [--contenders a,b] [--sections sds,memory,handshakes,leaf,gateway,
-// rules,controller]`: figures of leafgate's SDS server beside plain Go's, of its gateway beside other intercepting proxies, and
-// of its controller beside the least that does the same, interleaved, as ratios inside each round. Prints markdown tables;
-// exits 0 whatever they say, since a shared machine is no judge.
+// rules,controller,trust]`: figures of leafgate's SDS server beside plain Go's, of its gateway beside other intercepting
+// proxies, of its controller and its trust delivery beside the least that does the same, interleaved, as ratios inside each
+// round. Prints markdown tables; exits 0 whatever they say, since a shared machine is no judge.
 import { parseArgs } from 'node:util';
 import { createTempFolder } from '../support/temp-folder.ts';
 import { buildProduct, contenderNames, createBenchAuthority } from './contenders.ts';
@@ -13,6 +13,7 @@ import { benchLeaf } from './bench-leaf.ts';
 import { benchMemory } from './bench-memory.ts';
 import { benchRules } from './bench-rules.ts';
 import { benchSds } from './bench-sds.ts';
+import { benchTrust } from './bench-trust.ts';
 import type { BenchPlan } from './bench-plan.ts';
 import type { Figure } from './measurement.ts';
 import { renderTable, verdictOf } from './render-table.ts';
@@ -24,11 +25,12 @@ const tables = {
   gateway: benchGateway,
   rules: benchRules,
   controller: benchController,
+  trust: benchTrust,
 } as const;
 type SectionName = keyof typeof sections;
 type TableName = keyof typeof tables;
 
-const tableNames: readonly TableName[] = ['leaf', 'gateway', 'rules', 'controller'];
+const tableNames: readonly TableName[] = ['leaf', 'gateway', 'rules', 'controller', 'trust'];
 const sectionNames: readonly (SectionName | TableName)[] = ['sds', 'memory', 'handshakes', ...tableNames];
 
 function isOfSds(name: SectionName | TableName): name is SectionName {

@@ -26,6 +26,11 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
 /** ours over the other's, round by round; undefined when no round has both */
 export function ratioTo(figure: Figure, other: ContenderName): Ratio | undefined {
   const ratios = figure.rounds.flatMap((round) => {
