@@ -91,9 +91,7 @@ class FollowedBundles implements BundleObjects {
     this.#ended.signal.addEventListener('abort', end, { once: true });
     const follower: ObjectFollower = followObjects({
       ...{ client, query, clock, random, log },
-      onChange: () => {
-        if (follower.isSynced()) this.#see(follower.items());
-      },
+      onChange: () => this.#see(follower.items()),
       onSynced: () => this.#see(follower.items()),
       onTrouble: (failure) => {
         if (failure.kind === 'not-found') end();

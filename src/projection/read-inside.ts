@@ -73,10 +73,10 @@ async function walk(root: string, path: string, held: FileHandle[]): Promise<Fou
   const left = segmentsOf(path);
   let links = 0;
   for (let name = left.shift(); name !== undefined; name = left.shift()) {
+    // above the root is the root
     const here = way.at(-1) ?? top;
     if (name === '..') {
-      // above the root is the root
-      way = way.length > 1 ? way.slice(0, -1) : way;
+      way = way.slice(0, -1);
       continue;
     }
     const at = `${descriptorPath(here.handle)}/${name}`;

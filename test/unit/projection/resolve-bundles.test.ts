@@ -12,7 +12,7 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 import { listOf } from '../../support/scripted-kube-client.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const [a, b] = [makeCa().certificate, makeCa().certificate];
+const [a, b, c] = [makeCa().certificate, makeCa().certificate, makeCa().certificate];
 const pem = encodeCertificatesPem;
 const world = createBundleWorlds();
 
@@ -29,8 +29,8 @@ const canary = bundleObject({
   trustBundle: `# canary\n${pem([b, a])}`,
 });
 const others = [
-  bundleObject({ name: 'example.com:egress:other', signerName, labels: { gateway: 'y' }, trustBundle: pem([b]) }),
-  bundleObject({ name: 'foreign', labels: { gateway: 'x' }, trustBundle: pem([b]) }),
+  bundleObject({ name: 'example.com:egress:other', signerName, labels: { gateway: 'y' }, trustBundle: pem([c]) }),
+  bundleObject({ name: 'foreign', labels: { gateway: 'x' }, trustBundle: pem([c]) }),
 ];
 
 function failure(kind: KubeFailureKind): Error {
@@ -40,7 +40,7 @@ function failure(kind: KubeFailureKind): Error {
 describe('bundles of the cluster', () => {
   test.each<[string, BundleBackend, string]>([
     ['a signer and labels: every one that has both', bySigner, bundleText([a, b])],
-    ['a signer and no labels: all of the signer', ofSigner, bundleText([a, b])],
+    ['a signer and no labels: all of the signer', ofSigner, bundleText([a, b, c])],
     ['a name: that one', byName, bundleText([a])],
   ])('are chosen by %s', async (_, backend, text) => {
     const { api, serve, whenItIs, resolve } = world({ backends: () => ({ x: backend }) });
@@ -75,22 +75,29 @@ describe('bundles of the cluster', () => {
     // the same set in another order is no change
     change(`${pem([b])}# text\n${pem([a, b])}`, '3');
     expect(changes()).toBe(before + 1);
+    change(pem([a, c]), '4');
+    expect(resolve('x')).toMatchObject({ file: { pemBundle: bundleText([a, c]) } });
+    expect(changes()).toBe(before + 2);
     api.open().terms.onEvent({ kind: 'gone', object: main });
     expect(resolve('x')).toMatchObject({ kind: 'refused', problem: { cause: 'missing-object' } });
-    expect(changes()).toBe(before + 2);
+    expect(changes()).toBe(before + 3);
   });
 
   it('ask the API server once for what several of them need', async () => {
     const { serve, api, whenItIs } = world({
-      backends: () => ({ x: bySigner, y: { ...bySigner, signerName: 'example.com/y' } }),
+      backends: () => ({
+        x: { ...bySigner, matchLabels: { gateway: 'x', stage: 'canary' } },
+        y: { ...bySigner, matchLabels: { stage: 'canary', gateway: 'x' }, signerName: 'example.com/y' },
+      }),
     });
     serve('certificates.k8s.io/v1');
-    api.nextList(listOf('1', main));
+    api.nextList(listOf('1', main, canary));
     await whenItIs('ready', 'x');
     const { problem } = await whenItIs('refused', 'y');
     expect(problem.error.message).toBe(
-      'there is no ClusterTrustBundle of the signer example.com/y with the labels gateway=x',
+      'there is no ClusterTrustBundle of the signer example.com/y with the labels gateway=x,stage=canary',
     );
+    expect(api.asked()).toMatchObject({ labelSelector: 'gateway=x,stage=canary' });
     expect(api.listed()).toBe(1);
   });
 
@@ -143,12 +150,13 @@ describe('bundles of the cluster', () => {
     api.open().fail(failure('not-found'));
     await waitFor('the trouble', () => log.lines.some(({ sentence }) => sentence.includes('cannot be followed')));
     expect(resolve('x').kind).toBe('ready');
-    serve('certificates.k8s.io/v1');
+    serve('certificates.k8s.io/v1beta1');
     api.nextList(listOf('5', main, canary));
     await waitFor('the new view', () => {
       const resolved = resolve('x');
       return resolved.kind === 'ready' && resolved.file.pemBundle === bundleText([a, b]);
     });
+    expect(api.asked()).toMatchObject({ resource: { version: 'v1beta1' } });
   });
 
   it('are unavailable where there is no access to an API server', () => {
@@ -241,9 +249,25 @@ describe('what is in a bundle', () => {
     );
     expect(JSON.stringify(log.lines)).toContain(`SHA-256 ${short.sha256}`);
     expect(await sample('leafgate_bundle_expired_anchors')).toBe('1');
+    const grown = { ...main, spec: { signerName, trustBundle: pem([a, b, short]) } };
+    api.open().terms.onEvent({ kind: 'put', object: grown });
+    expect(resolve('x')).toMatchObject({ file: { pemBundle: bundleText([a, b, short]) } });
+    expect(log.lines.filter(({ sentence }) => sentence.includes('an expired certificate'))).toHaveLength(1);
     api.nextList(listOf('1', only));
     resolve('y');
     await waitFor('the other bundle', () => resolve('y').kind === 'refused');
     expect(resolve('y')).toMatchObject({ problem: { cause: 'unusable', error: { code: 'bundle-expired' } } });
+  });
+
+  it('is told to nobody after the resolver was closed', async () => {
+    const { serve, api, whenItIs, resolver, changes, log } = world({ backends: () => ({ x: bySigner }) });
+    serve('certificates.k8s.io/v1');
+    api.nextList(listOf('1', main));
+    await whenItIs('ready', 'x');
+    const { terms } = api.open();
+    const before = [changes(), log.lines.length];
+    await resolver.close();
+    terms.onEvent({ kind: 'gone', object: main });
+    expect([changes(), log.lines.length]).toEqual(before);
   });
 });
