@@ -23,11 +23,19 @@ export const systemClock: Clock = {
   now: () => Date.now() as EpochMs,
   monotonic: () => performance.now() as DurationMs,
   after: (delay, run) => {
-    const handle = setTimeout(run, delay);
-    handle.unref();
+    let handle: NodeJS.Timeout;
+    const wait = (left: number): void => {
+      const next = Math.min(left, longestTimerMs);
+      handle = setTimeout(() => (left > next ? wait(left - next) : run()), next);
+      handle.unref();
+    };
+    wait(delay);
     return { cancel: () => clearTimeout(handle) };
   },
 };
+
+/** Node fires a timer of more at once, and only warns */
+const longestTimerMs = 2 ** 31 - 1;
 
 export function epoch(ms: number): EpochMs {
   return ms as EpochMs;

@@ -66,6 +66,8 @@ export const gatewayFaults: readonly GatewayFault[] = [
   fault('a label value', bundleWith({ labels: { a: '-' } }), 'spec.trustBundle.labels.a', 'should match'),
   fault('no duration', bundleWith({ retainFor: '1d' }), 'spec.trustBundle.retainFor', 'should match'),
   fault('too long a time', bundleWith({ retainFor: '721h' }), 'spec.trustBundle.retainFor', 'must be from 0s to 720h'),
+  fault('a century', bundleWith({ retainFor: '876000h' }), 'spec.trustBundle.retainFor', 'must be from 0s to 720h'),
+  fault('an aeon', bundleWith({ retainFor: '99999999h' }), 'spec.trustBundle.retainFor', 'must be from 0s to 720h'),
   fault('a word', bundleWith({ deletionPolicy: 'Keep' }), 'spec.trustBundle.deletionPolicy', 'Unsupported value'),
   fault('a serving Secret without name', { servingTLS: {} }, 'spec.servingTLS.secretName', 'Required value'),
   fault('roots without name', { origins: { caBundleRef: {} } }, 'spec.origins.caBundleRef.name', 'Required value'),
