@@ -1,28 +1,26 @@
 // What the TCP port of the SDS server reports, turned into log lines and metrics. A flood of strangers is one line a second for
 // each reason. Names of certificates go to the log, never into a label.
 import type { ChannelEvents } from '../channel/channel-events.ts';
+import { printable } from '../errors.ts';
 import type { LogFields } from '../observe/log.ts';
 import { createSeldom } from '../observe/seldom.ts';
 import type { Surroundings } from './surroundings.ts';
+
+const admittedSentences = {
+  info: 'an SDS peer was let in',
+  warn: 'an SDS peer was let in by its common name, the last resort: give its certificate a DNS name or a URI',
+} as const;
 
 export function channelEvents({ log, metrics, clock }: Pick<Surroundings, 'log' | 'metrics' | 'clock'>): ChannelEvents {
   const seldom = createSeldom(clock);
   return {
     admitted: ({ peer, by, name }) => {
       metrics.count('leafgate_sds_peers_admitted_total', { by });
-      const fields = { peer, detail: name, reason: by };
-      seldom(`admitted-${by}`, (leftOut) => {
-        if (by === 'common-name') {
-          log.warn(
-            'an SDS peer was let in by its common name, the last resort: give its certificate a DNS name or a URI',
-            {
-              ...fields,
-              ...more(leftOut),
-            },
-          );
-        } else {
-          log.info('an SDS peer was let in', { ...fields, ...more(leftOut) });
-        }
+      // a listed name is one of a closed set, and each that comes is worth a line
+      const kind = by === 'any' || by === 'nothing' ? `admitted ${by}` : `admitted ${by} ${name}`;
+      const level = by === 'common-name' ? 'warn' : 'info';
+      seldom(kind, (leftOut) => {
+        log[level](admittedSentences[level], { peer, detail: printable(name), reason: by, ...more(leftOut) });
       });
     },
     refused: ({ peer, reason, detail }) => {
@@ -34,7 +32,7 @@ export function channelEvents({ log, metrics, clock }: Pick<Surroundings, 'log' 
     ended: ({ peer, reason, name }) => {
       metrics.count('leafgate_sds_peers_ended_total', { reason });
       log.warn('the connection of an SDS peer was ended: its certificate is no longer good here', {
-        ...{ peer, reason, detail: name },
+        ...{ peer, reason, detail: printable(name) },
       });
     },
   };

@@ -58,6 +58,24 @@ test('who is let in by a common name is warned about, everybody else told', asyn
   expect(await count('leafgate_sds_peers_admitted_total{by="common-name"}')).toBe(1);
 });
 
+test('each listed name that comes has a line, many connections of one name in a second have one', () => {
+  const { events, lines } = watch();
+  for (const name of ['one.test', 'two.test', 'one.test', 'one.test']) {
+    events.admitted({ peer: '192.0.2.1:1', by: 'dns', name });
+  }
+  expect(lines).toHaveLength(2);
+});
+
+test('names that nobody listed share a line a second, cut and escaped', () => {
+  const { events, lines } = watch();
+  for (let index = 0; index < 100; index += 1) {
+    events.admitted({ peer: '192.0.2.1:1', by: 'any', name: `\u0000${'x'.repeat(60_000)}${index}` });
+  }
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.length).toBeLessThan(500);
+  expect(lines[0]).not.toContain('\u0000');
+});
+
 test('an open connection that is ended is told with its name', async () => {
   const { events, lines, count } = watch();
   events.ended({ peer: '192.0.2.1:1', reason: 'not-listed', name: 'envoy.test' });
