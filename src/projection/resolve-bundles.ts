@@ -1,7 +1,7 @@
 // From the names of bundles that an actor asks for to the certificates that go into its file. This half knows the backends
 // and nothing of files; what joins it to the other is trust-file.ts. Each backend is followed once, from the first time
 // that somebody asks for its name.
-import { hours } from '../clock.ts';
+import { hours, type Timer } from '../clock.ts';
 import type { LeafgateError } from '../errors.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { BundleAllowlist } from '../settings/bundle-allowlist.ts';
@@ -52,12 +52,13 @@ class Resolver implements BundleResolver {
   readonly #listeners: (() => void)[] = [];
   /** by the names that are joined; forgotten at each change */
   #joined = new Map<string, ResolvedNames>();
+  #nextJudging: Timer;
   #isClosed = false;
 
   constructor(options: BundleResolverOptions) {
     this.#options = options;
     this.#backings = createBackings(options);
-    this.#judgeNow();
+    this.#nextJudging = this.#judgeLater();
   }
 
   resolve({ names, path }: TrustSource): ResolvedSource {
@@ -74,6 +75,7 @@ class Resolver implements BundleResolver {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#nextJudging.cancel();
     await this.#backings.close();
   }
 
@@ -124,12 +126,11 @@ class Resolver implements BundleResolver {
     this.#options.metrics.set('leafgate_bundle_expired_anchors', expired);
   }
 
-  #judgeNow(): void {
-    this.#options.clock.after(judgeAgainEvery, () => {
-      if (this.#isClosed) return;
+  #judgeLater(): Timer {
+    return this.#options.clock.after(judgeAgainEvery, () => {
+      this.#nextJudging = this.#judgeLater();
       const changed = [...this.#bundles.values()].filter((bundle) => bundle.judge());
       if (changed.length > 0) this.#tell();
-      this.#judgeNow();
     });
   }
 

@@ -271,3 +271,14 @@ describe('what is in a bundle', () => {
     expect([changes(), log.lines.length]).toEqual(before);
   });
 });
+
+describe('a resolver that is closed', () => {
+  it('waits for nothing more, so that one of an older list does not stay in memory', async () => {
+    const clock = createFakeClock(testNow);
+    const { resolver, resolve } = world({ backends: () => ({ x: bySigner }), clock });
+    resolve('x');
+    await waitFor('the wait for the API', () => clock.pendingTimers() === 2);
+    await resolver.close();
+    expect(clock.pendingTimers()).toBe(0);
+  });
+});
