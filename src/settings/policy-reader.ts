@@ -1,5 +1,5 @@
-// Reading parts of a policy, or of another file whose words are given: each reader gives the value, or keeps a problem with its place and gives nothing, so that
-// all problems are found at once. Must not know which keys there are.
+// Reading parts of a policy, or of another file whose words are given: each reader gives the value, or keeps a problem with
+// its place and gives nothing, so that all problems are found at once. Must not know which keys there are.
 import type { LeafgateError } from '../errors.ts';
 import { nearestWord } from './nearest-word.ts';
 import type { FileProblemCode, FileWords } from './file-words.ts';

@@ -1,5 +1,5 @@
-// From the bytes of a policy file, or another that people write, to its text, and from places in the text to lines and columns. Refuses what editors and
-// parsers show differently: a file must mean what it looks like.
+// From the bytes of a policy file, or another that people write, to its text, and from places in the text to lines and
+// columns. Refuses what editors and parsers show differently: a file must mean what it looks like.
 import type { LeafgateError } from '../errors.ts';
 import type { FileWords } from './file-words.ts';
 import { policyWords } from './policy-file-errors.ts';

@@ -1,6 +1,6 @@
-// YAML as far as a policy, or another file whose words are given, needs it: maps, lists and plain values, each with its place. What lets a file mean something
-// else than it shows (aliases, anchors, tags, directives, keys given twice, several documents) is refused. JSON is YAML
-// (1.2.2 section 1.3) and is read the same way. Must not know what a policy is.
+// YAML as far as a policy, or another file whose words are given, needs it: maps, lists and plain values, each with its
+// place. What lets a file mean something else than it shows (aliases, anchors, tags, directives, keys given twice, several
+// documents) is refused. JSON is YAML (1.2.2 section 1.3) and is read the same way. Must not know what a policy is.
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser } from 'yaml';
 import type { Document, ErrorCode, ParsedNode, YAMLError, YAMLMap } from 'yaml';
 import type { LeafgateError } from '../errors.ts';

@@ -1,7 +1,6 @@
 // What the sidecar of a gateway's pod is told: sidecar.yaml, written here by the controller and read by `leafgate sds --gateway`
 // (parse-sidecar-settings.ts). A change of it restarts the pods, so that it holds only what stays as it is: the policy and the
-// certificates have files of their own. Must not import what the reading needs: 3 MB of
-// the controller (measured).
+// certificates have files of their own. Must not import what the reading needs: 3 MB of the controller (measured).
 import type { DurationMs } from '../clock.ts';
 import { isRecord } from '../is-record.ts';
 import type { ListenAddress } from './gateway-spec.ts';

@@ -56,7 +56,7 @@ export function environmentValuesYaml(): string {
   };
   return [
     generated,
-    '# The API server never sees this object: kustomize takes the values, and and leaves it out.',
+    '# The API server never sees this object: kustomize takes the values, and leaves it out.',
     stringify(object, { lineWidth: 0 }),
   ].join('\n');
 }
