@@ -185,7 +185,8 @@ async function publishTrust(pool: Pool, { system, given, parts }: TrustMaterial)
   await writeOriginRoots(folder.originRoots, originRoots([...system.certificates, ...given], ownCertificates(pool)));
   const anchors = pool.cas.map((ca) => ca.anchor);
   await writeTrustFiles({ dir: folder.trustDir, anchors, systemRoots: system.certificates });
-  await refreshOwnTrust({ trustDir: folder.trustDir, anchors, systemRoots: system.certificates });
+  const failures = await refreshOwnTrust({ trustDir: folder.trustDir, anchors, systemRoots: system.certificates });
+  for (const failure of failures) reportPublishFailure(failure, parts.log);
 }
 
 function reportPublishFailure(thrown: unknown, log: Log): void {

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { LeafgateError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { readRegularFile } from '../read-regular-file.ts';
 import { replaceFile } from '../replace-file.ts';
@@ -82,13 +83,21 @@ export async function writeOwnTrust(own: OwnTrust, gateway: GatewayTrust): Promi
   return writeWithParts(dir, parts, gateway);
 }
 
-/** Writes all of them anew for the gateway's CAs of now; a folder that cannot be read is left alone. */
-export async function refreshOwnTrust(gateway: GatewayTrust): Promise<void> {
+/**
+ * Writes all of them anew for the gateway's CAs of now; a folder that cannot be read is left alone. Gives what went wrong, and
+ * never rejects: a folder of a command of before stops neither another nor the gateway.
+ */
+export async function refreshOwnTrust(gateway: GatewayTrust): Promise<readonly LeafgateError[]> {
   const root = ownTrustRoot(gateway.trustDir);
+  const failures: LeafgateError[] = [];
   for (const name of await readdir(root).catch(() => [])) {
     const parts = await readParts(join(root, name));
-    if (parts !== undefined) await writeWithParts(join(root, name), parts, gateway);
+    if (parts === undefined) continue;
+    await writeWithParts(join(root, name), parts, gateway).catch((thrown: unknown) => {
+      failures.push(LeafgateError.from(thrown));
+    });
   }
+  return failures;
 }
 
 /** The owner's file for apt in a folder that was written here; empty where it has none, undefined for any other path. */

@@ -138,7 +138,7 @@ describe('a gateway that gets another CA', () => {
   test('renews the files of every owner, who keeps what is his', async () => {
     const { variables } = await prepare({ NODE_EXTRA_CA_CERTS: file('corp.pem', [corp]), HOME: temp.path });
     const gateway = { trustDir, anchors: [anchor, newAnchor], systemRoots: [root] };
-    await refreshOwnTrust(gateway);
+    expect(await refreshOwnTrust(gateway)).toEqual([]);
     expect(held(variables['NODE_EXTRA_CA_CERTS'])).toEqual(hashes(anchor, newAnchor, corp));
     expect(held(variables['SSL_CERT_FILE'])).toEqual(hashes(anchor, newAnchor, root, corp));
   });
@@ -147,7 +147,18 @@ describe('a gateway that gets another CA', () => {
     mkdirSync(temp.file('gateway/trust-with/odd'), { recursive: true });
     writeFileSync(temp.file('gateway/trust-with/odd/own.json'), '{');
     writeFileSync(temp.file('gateway/trust-with/file'), '');
-    await refreshOwnTrust({ trustDir, anchors: [anchor], systemRoots: [root] });
+    expect(await refreshOwnTrust({ trustDir, anchors: [anchor], systemRoots: [root] })).toEqual([]);
+  });
+
+  test('names a folder that it cannot write, and renews the others all the same', async () => {
+    const stuck = await prepare({ NODE_EXTRA_CA_CERTS: file('corp.pem', [corp]), HOME: temp.path });
+    const fine = await prepare({ NODE_EXTRA_CA_CERTS: file('other.pem', [other]), HOME: temp.path });
+    const stuckFile = stuck.variables['NODE_EXTRA_CA_CERTS'] ?? '';
+    rmSync(stuckFile);
+    mkdirSync(join(stuckFile, 'in-the-way'), { recursive: true });
+    const failures = await refreshOwnTrust({ trustDir, anchors: [newAnchor], systemRoots: [root] });
+    expect(failures).toMatchObject([{ code: 'trust-files-not-written', fields: { dir: join(stuckFile, '..') } }]);
+    expect(held(fine.variables['NODE_EXTRA_CA_CERTS'])).toEqual(hashes(newAnchor, other));
   });
 });
 
