@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
 import { readableFiles } from '../bootstrap/readable-files.ts';
-import { ownCertificates } from '../pool/origin-roots.ts';
+import { ownCertificates, publicKeyDigest } from '../pool/origin-roots.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -22,8 +22,8 @@ export async function writeEnvoyFiles(spec: GatewaySpec): Promise<string> {
 
 /** @throws origin-ca-is-gateway */
 export function checkOriginCas(given: readonly Certificate[], file: string, pool: Pool): void {
-  const own = new Set(ownCertificates(pool).map((certificate) => certificate.sha256));
-  if (given.some((root) => own.has(root.sha256))) throw cliErrors.error('origin-ca-is-gateway', { file });
+  const own = new Set(ownCertificates(pool).map(publicKeyDigest));
+  if (given.some((root) => own.has(publicKeyDigest(root)))) throw cliErrors.error('origin-ca-is-gateway', { file });
 }
 
 /** an empty file would be no roots at all to Envoy, which refuses it: origins then fail closed, each with its reason */

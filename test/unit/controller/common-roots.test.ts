@@ -3,10 +3,9 @@ import { createCommonRoots } from '../../../src/controller/common-roots.ts';
 import { originRoots } from '../../../src/pool/origin-roots.ts';
 import type { Certificate } from '../../../src/x509/certificate-types.ts';
 import { encodeCertificatesPem } from '../../../src/x509/pem.ts';
-import { createKeyring, makeCa } from '../../support/ca-workshop.ts';
+import { makeCa } from '../../support/ca-workshop.ts';
 
-const keyOf = createKeyring();
-const [one, two, three, four] = Array.from({ length: 4 }, () => makeCa({ key: keyOf('P-256') }).certificate) as [
+const [one, two, three, four] = Array.from({ length: 4 }, () => makeCa().certificate) as [
   Certificate,
   Certificate,
   Certificate,
