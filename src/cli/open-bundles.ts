@@ -1,7 +1,5 @@
 // From the list of bundles to what resolves them. The cluster is looked for only when a bundle comes from it: in a pod
 // whose bundles are files there is no API token, and nobody misses it.
-import { createKubeClient } from '../kube/create-kube-client.ts';
-import { findClusterAccess } from '../kube/find-cluster-access.ts';
 import type { KubeClient } from '../kube/kube-types.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
@@ -35,11 +33,11 @@ export function createBundleOpener({ settings, io, log, metrics, closers }: Bund
   let client: Promise<KubeClient> | undefined;
   const connect = async (): Promise<KubeClient> => {
     const { kubeconfigFile } = settings;
-    const access = await findClusterAccess({
+    const { connectCluster } = await import('./connect-cluster.ts');
+    const made = await connectCluster({
       ...{ env: io.env, clock, log },
       ...(kubeconfigFile === undefined ? {} : { kubeconfigFile }),
     });
-    const made = createKubeClient({ access, clock });
     closers.add('Kubernetes API', () => made.close());
     return made;
   };

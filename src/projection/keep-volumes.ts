@@ -80,7 +80,6 @@ class Keeper implements VolumeKeeper {
     const earlier = this.#resolver;
     this.#resolver = resolver;
     const changed = (): void => {
-      if (this.#resolver !== resolver) return;
       for (const name of this.#volumes.keys()) this.#turns.add(name);
     };
     resolver.onChange(changed);

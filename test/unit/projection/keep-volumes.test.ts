@@ -122,6 +122,15 @@ test('a file of another form at the same path is no file to keep', async () => {
   expect(kinds('x')).toBe('lacking!');
 });
 
+test('the same bundle in another form at the same path is written', async () => {
+  const { keeper, start, writer } = createWorld();
+  keeper.put('x', volumeOf({ one: 'a' }));
+  await start();
+  keeper.put('x', volumeOf({ one: 'a' }, 'PKCS12'));
+  await settle();
+  expect(writer('x').disk.get('one')).toEqual({ form: 'PKCS12', text: 'A' });
+});
+
 test('a volume whose bundles are not known yet waits, and keeps what is there', async () => {
   const { keeper, resolver, start, disk, kinds, writer } = createWorld({ a: pending });
   writer('x').disk.set('one', { form: 'PEM', text: 'old' });
