@@ -189,7 +189,7 @@ export const cliErrors = errorSlice({
   },
   'sds-place-missing': {
     message: 'neither --gateway nor both of --pool and --listen are given',
-    remedy: 'give --pool FILE and --listen unix:PATH or tcp:ADDRESS:PORT, or in the pod of a gateway --gateway DIR',
+    remedy: 'give --pool FILE and --listen unix:PATH or tcp:ADDRESS:PORT, or in a pod of a gateway --gateway DIR',
     exitCode: exitCodes.usage,
   },
   'sds-gateway-alone': {

@@ -122,7 +122,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const proxyUrl = proxyUrlOf(spec.listen);
   const trust = trustFilePaths(folder.trustDir);
   const bundle = (): Promise<ServerTrust> => createTrustFile({ path: trust.caFile }).current();
-  await runSelfCheck({ proxyUrl, bundle, system: system.certificates, pool: minting.pool(), ...parts });
+  await runSelfCheck({ proxyUrl, bundle, system: system.certificates, own: ownCertificates(minting.pool()), ...parts });
   return {
     ...{ proxyUrl, front: frontFacts(spec, material), transparentPort: spec.transparent?.port, trust, minting },
     ...{ envoyPid: envoy.pid, openConnections: () => activeConnections(admin) },

@@ -57,12 +57,13 @@ const rowsOfFiles = [
 const switchesOfFiles = [switchSettings.allowAny, switchSettings.allowEd25519, switchSettings.allowAnyClient];
 
 /** what was given although the gateway's files say it, as it was given */
-function saidByFiles(source: SettingSource): readonly string[] {
+export function saidByFiles(source: SettingSource): readonly string[] {
   const texts = rowsOfFiles.flatMap((row) => givenTexts(row, source).map(({ setting }) => setting));
   const switches = switchesOfFiles.filter((row) => isSwitchedOn(row, source)).map(flagOf);
   return [...new Set([...texts, ...switches])];
 }
 
-function checkAlone(options: readonly string[]): void {
+/** @throws sds-gateway-alone */
+export function checkAlone(options: readonly string[]): void {
   if (options.length > 0) throw cliErrors.error('sds-gateway-alone', { options: options.join(', ') });
 }

@@ -28,6 +28,8 @@ export type SdsChannel = {
   readonly text: () => string;
   /** what to know although peers are served: a set of files that was not taken */
   readonly reasons: () => readonly string[];
+  /** others may connect from now on, and who may not any more is cut off; plaintext asks nobody */
+  readonly useClients: (clients: AllowedClients) => void;
 };
 
 /** Looks at files and choices; nothing listens before `place.open`. Throws everything that is wrong. */
@@ -94,14 +96,17 @@ async function openTlsFiles({ dir, serverName, clients, address }: TcpListen, cl
 const nothing = new Uint8Array();
 
 function tlsChannel(listen: TcpListen, parts: Surroundings & TlsFiles): SdsChannel {
-  const { files, clients, clock, closers } = parts;
+  const { files, clock, closers } = parts;
+  let { clients } = parts;
+  let open: TlsChannel | undefined;
   let port = listen.address.port;
   let trouble: string | undefined;
-  const open = async (server: SdsServer): Promise<void> => {
+  const openPort = async (server: SdsServer): Promise<void> => {
     const channel = new TlsChannel({
       ...{ clients, clock, material: files.current(), events: channelEvents(parts) },
       serve: (socket) => server.serve(socket),
     });
+    open = channel;
     closers.add('SDS port', () => channel.close());
     await channel.listen(listen.address);
     port = channel.port;
@@ -114,9 +119,13 @@ function tlsChannel(listen: TcpListen, parts: Surroundings & TlsFiles): SdsChann
     closers.add('SDS certificates', () => files.close());
   };
   return {
-    place: { kind: 'tls', maxConnections: maxTcpConnections, open, lost: () => undefined },
+    place: { kind: 'tls', maxConnections: maxTcpConnections, open: openPort, lost: () => undefined },
     text: () => textOf(listen, port),
     reasons: () => (trouble === undefined ? [] : [`the last good certificates of the SDS port are served: ${trouble}`]),
+    useClients: (allowed) => {
+      clients = allowed;
+      open?.useClients(allowed);
+    },
   };
 }
 
@@ -194,6 +203,7 @@ function clearChannel(listen: TcpListen, parts: Surroundings): SdsChannel {
     place: { kind: 'plaintext', maxConnections: maxTcpConnections, open, lost: () => undefined },
     text: () => textOf(listen, port),
     reasons: () => ['the SDS server speaks plaintext, as LEAFGATE_SDS_INSECURE says'],
+    useClients: () => undefined,
   };
 }
 

@@ -10,7 +10,8 @@ Examples:
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --policy policy.yaml
   leafgate sds --pool pool.json --listen unix:/run/leafgate/sds.sock --allow-any
   leafgate sds --pool pool.json --listen tcp:0.0.0.0:8443 --server-name sds.example.com --allowed-san envoy.example.com --allow-any
-  leafgate sds --gateway /etc/leafgate/gateway --metrics 0.0.0.0:8081    the sidecar of a gateway's pod`;
+  leafgate sds --gateway /etc/leafgate/gateway --metrics 0.0.0.0:8081    the sidecar of a gateway's pod
+  leafgate sds --gateway /etc/leafgate/gateway --listen tcp:0.0.0.0:8443 --metrics 0.0.0.0:8081    its SDS server, where its pods have no pool`;
 
 export function addSdsCommand(program: Command, context: CommandContext): void {
   const sds = program
@@ -25,14 +26,18 @@ export function addSdsCommand(program: Command, context: CommandContext): void {
     )
     .option(
       '--gateway <DIR>',
-      "runs in a gateway's pod: reads pool, sockets, policy and limits from the files mounted there, in place of the options for them",
+      "runs in a gateway's pod: reads pool, sockets, policy and limits from the files mounted there, in place of the options for them; with --listen tcp:… as its SDS server in a pod of its own",
     )
     .addHelpText('after', examples);
   addSettingOptions(sds, 'sds').action(async (values: GivenValues, command: Command) => {
     const source = settingSource(command, context.io);
     const { pool, listen, gateway } = values;
     if (gateway !== undefined) {
-      const alone = [...(pool === undefined ? [] : ['--pool']), ...(listen === undefined ? [] : ['--listen'])];
+      const alone = pool === undefined ? [] : ['--pool'];
+      if (listen !== undefined) {
+        const { serveGatewaySds } = await import('./serve-gateway-sds.ts');
+        return serveGatewaySds({ dir: gateway, listen, alone }, source, context);
+      }
       const { servePod } = await import('./serve-pod.ts');
       return servePod({ dir: gateway, alone }, source, context);
     }

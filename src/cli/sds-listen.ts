@@ -43,7 +43,7 @@ export function readSdsListen(text: string, source: SettingSource): SdsListen {
   };
 }
 
-const tcpPrefix = 'tcp:';
+export const tcpPrefix = 'tcp:';
 const tlsDirByDefault = textSettings.tlsDir.default ?? '';
 
 function checkNoTcpOptions(source: SettingSource): void {

@@ -4,8 +4,7 @@ import type { Clock } from '../clock.ts';
 import { seconds } from '../clock.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
-import { originRoots, ownCertificates } from '../pool/origin-roots.ts';
-import type { Pool } from '../pool/pool-types.ts';
+import { originRoots } from '../pool/origin-roots.ts';
 import { checkPair, type PairVerdict } from '../probe/check-pair.ts';
 import { parseHttpProxy } from '../transport/http-proxy.ts';
 import { parseServerTrust, type ServerTrust } from '../transport/server-trust.ts';
@@ -21,7 +20,8 @@ export type SelfCheckParts = {
   readonly bundle: () => Promise<ServerTrust>;
   /** roots of this machine */
   readonly system: readonly Certificate[];
-  readonly pool: Pool;
+  /** the gateway's own CAs: no system trusts them */
+  readonly own: readonly Certificate[];
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -39,8 +39,8 @@ export async function runSelfCheck(parts: SelfCheckParts): Promise<void> {
   parts.log.debug('self-check passed', { detail: verdict.reason });
 }
 
-async function checkThrough({ proxyUrl, bundle, system, pool, clock, log }: SelfCheckParts): Promise<PairVerdict> {
-  const foreign = originRoots(system, ownCertificates(pool));
+async function checkThrough({ proxyUrl, bundle, system, own, clock, log }: SelfCheckParts): Promise<PairVerdict> {
+  const foreign = originRoots(system, own);
   if (foreign.length < system.length) {
     log.warn("the gateway's CA is among the system's roots: clients of this machine trust it without the trust files");
   }

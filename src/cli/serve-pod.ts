@@ -12,12 +12,18 @@ import { createMetrics } from '../observe/create-metrics.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
 import { startHealthServer, type Health } from '../observe/health-server.ts';
 import { readSystemRoots } from '../projection/system-roots.ts';
+import { ownCertificates } from '../pool/origin-roots.ts';
+import { readRegularFile } from '../read-regular-file.ts';
+import type { SdsServer } from '../sds/sds-server.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
-import { podFiles } from '../settings/pod-layout.ts';
+import { maxRenderedBytes, podFiles } from '../settings/pod-layout.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
 import { parseServerTrust, type ServerTrust } from '../transport/server-trust.ts';
+import type { Certificate } from '../x509/certificate-types.ts';
+import { parseCertificateBundle } from '../x509/pem.ts';
 import { bundleText } from '../x509/bundle-text.ts';
 import { attendEnvoy, type EnvoyWatch } from './attend-envoy.ts';
+import { cliErrors } from './cli-errors.ts';
 import { closeAndTell, createClosers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
 import { countLostLines } from './count-lost-lines.ts';
@@ -26,7 +32,7 @@ import { followRecords, type FollowedRecords } from './gateway-records.ts';
 import { proxyUrlOf } from './launch-envoy.ts';
 import { objectNames, startLimitWatch } from './limit-watch.ts';
 import { createLivePolicy, type LivePolicy } from './live-policy.ts';
-import { onSocket, startMinting, type Minting } from './minting.ts';
+import { onSocket, startMinting } from './minting.ts';
 import { createPairedDrain, type PairedDrain } from './paired-drain.ts';
 import { followPodMaterial } from './pod-material.ts';
 import { readPodOptions, type PodOptions } from './pod-options.ts';
@@ -56,7 +62,7 @@ export async function servePod({ dir, alone }: PodCall, source: SettingSource, c
   const state: PodState = { isStopping: false, isDraining: false };
   try {
     await startPod({ options, context, clock: io.clock, log, metrics, closers }, state);
-    log.info('the sidecar is ready', { path: options.settings.sockets.sds });
+    log.info('the sidecar is ready', { path: options.settings.remoteSds?.dir ?? options.settings.sockets.sds });
     log.info('stopping', { signal: await signals.first });
     state.isStopping = true;
   } finally {
@@ -75,7 +81,7 @@ async function startPod(parts: PodParts, state: PodState): Promise<void> {
   // what the kubelet makes for both containers is open to everybody in the pod
   makeFolder(dirname(sockets.sds), 0o700);
   const admin = createAdminClient(sockets.admin);
-  const { minting, live } = await startMintingFor(parts, admin);
+  const { signer, live } = await startSigner(parts, admin);
   const records = await followPodRecords(parts, admin);
   const material = followPodMaterial({ ...parts, settings: options.settings, admin });
   const { linesRead } = records;
@@ -85,36 +91,69 @@ async function startPod(parts: PodParts, state: PodState): Promise<void> {
   const drain = drainWith(parts, admin, state);
   const control = await serveControl(sockets.control, () => drain.announce());
   closers.add('control socket', () => control.close());
-  const watch = await attend(parts, { admin, minting, records });
+  const watch = await attend(parts, { admin, signer, records });
   const told = [live, losses, reached].map((one) => () => one.reasons());
-  await serveHealth(parts, { state, minting, watch, drain, told: [...told, () => material.troubles()] });
+  await serveHealth(parts, { state, signer, watch, drain, told: [...told, () => material.troubles()] });
 }
 
-async function startMintingFor(
+/** What makes leaves for this pod's Envoy. */
+type Signer = {
+  readonly server: Pick<SdsServer, 'reviewHeldNames'>;
+  readonly readiness: () => Health;
+  /** of the pool, now */
+  readonly anchors: () => Promise<readonly Certificate[]>;
+  /** all that is the gateway's own, now */
+  readonly own: () => Promise<readonly Certificate[]>;
+};
+
+async function startSigner(
   parts: PodParts,
   admin: AdminClient,
-): Promise<{ readonly minting: Minting; readonly live: LivePolicy }> {
+): Promise<{ readonly signer: Signer; readonly live: LivePolicy }> {
   const { options, clock, closers, metrics } = parts;
   const { settings, dir } = options;
   const loaded = await loadPolicy({ kind: 'file', path: join(dir, podFiles.policy) });
   const live = createLivePolicy(loaded, parts);
-  const minting = await startMinting({
-    ...parts,
-    poolFile: settings.pool.file,
-    isPoolMounted: true,
-    place: onSocket(settings.sockets.sds),
-    quantities: options.quantities,
-    allowEd25519: settings.allowEd25519,
-    mayMint: live.mayMint,
-    onPool: () => undefined,
-  });
+  const signer = await signerOf(parts, live);
   const { selfCheck: socketPath } = settings.sockets;
   const origin = await startSelfCheckOrigin({ host: selfCheckHost, socketPath, caFile: settings.selfCheckCa, clock });
   closers.add('self-check origin', () => origin.close());
   const knowsActors = settings.clientRoots !== undefined;
-  enforcePodPolicy({ ...parts, loaded, live, admin, server: minting.server, dir, knowsActors });
+  enforcePodPolicy({ ...parts, loaded, live, admin, server: signer.server, dir, knowsActors });
   countRules(settings.sockets.admin, live, metrics);
-  return { minting, live };
+  return { signer, live };
+}
+
+async function signerOf(parts: PodParts, live: LivePolicy): Promise<Signer> {
+  const { settings, quantities } = parts.options;
+  const { pool, remoteSds } = settings;
+  if (pool === undefined) return remoteSigner(remoteSds?.anchors ?? '');
+  const minting = await startMinting({
+    ...{ ...parts, quantities, mayMint: live.mayMint, onPool: () => undefined },
+    ...{ poolFile: pool.file, isPoolMounted: true, place: onSocket(settings.sockets.sds) },
+    allowEd25519: settings.allowEd25519,
+  });
+  return {
+    ...{ server: minting.server, readiness: minting.readiness },
+    anchors: () => Promise.resolve(minting.pool().cas.map((ca) => ca.anchor)),
+    own: () => Promise.resolve(ownCertificates(minting.pool())),
+  };
+}
+
+/** Leaves come from servers outside of the pod: whether they do is seen by the self-check, through Envoy. */
+function remoteSigner(file: string): Signer {
+  const anchors = async (): Promise<readonly Certificate[]> => {
+    const content = await readRegularFile(file, maxRenderedBytes);
+    if (content.kind === 'bytes') return parseCertificateBundle(content.bytes, file, 'anywhere');
+    const detail = content.kind === 'too-large' ? `it is larger than ${maxRenderedBytes} bytes` : content.reason;
+    throw cliErrors.error('sidecar-file-unreadable', { path: file, detail });
+  };
+  return {
+    // their server reviews what it gave by the policy that it follows itself
+    server: { reviewHeldNames: () => undefined },
+    readiness: () => ({ isOk: true, reasons: [] }),
+    ...{ anchors, own: anchors },
+  };
 }
 
 async function followPodRecords(parts: PodParts, admin: AdminClient): Promise<FollowedRecords> {
@@ -157,20 +196,19 @@ function drainWith({ options, clock, log }: PodParts, admin: AdminClient, state:
   });
 }
 
-type Attended = { readonly admin: AdminClient; readonly minting: Minting; readonly records: FollowedRecords };
+type Attended = { readonly admin: AdminClient; readonly signer: Signer; readonly records: FollowedRecords };
 
-async function attend(parts: PodParts, { admin, minting, records }: Attended): Promise<EnvoyWatch> {
+async function attend(parts: PodParts, { admin, signer, records }: Attended): Promise<EnvoyWatch> {
   const system = await readSystemRoots();
   const watch = attendEnvoy({
     ...parts,
     admin,
-    ready: () => {
-      const pool = minting.pool();
-      const anchors = pool.cas.map((ca) => ca.anchor);
+    ready: async () => {
+      const [anchors, own] = await Promise.all([signer.anchors(), signer.own()]);
       const bundle = (): Promise<ServerTrust> =>
         Promise.resolve(parseServerTrust({ bundle: bundleText(anchors), source: 'the CA pool' }));
       const proxyUrl = proxyUrlOf(parts.options.settings.proxy);
-      return runSelfCheck({ ...parts, proxyUrl, bundle, system: system.certificates, pool });
+      return runSelfCheck({ ...parts, proxyUrl, bundle, system: system.certificates, own });
     },
     ended: () => records.envoyEnded(),
   });
@@ -180,7 +218,7 @@ async function attend(parts: PodParts, { admin, minting, records }: Attended): P
 
 type HealthParts = {
   readonly state: PodState;
-  readonly minting: Minting;
+  readonly signer: Signer;
   readonly watch: EnvoyWatch;
   readonly drain: PairedDrain;
   /** what to know although the gateway works */
@@ -204,10 +242,10 @@ async function serveHealth({ options, metrics, closers }: PodParts, parts: Healt
 
 const nobodyEnds = 'this pod does not end: its sidecar was not told so';
 
-function readiness({ state, minting, watch, told }: HealthParts): Health {
+function readiness({ state, signer, watch, told }: HealthParts): Health {
   if (state.isStopping) return { isOk: false, reasons: ['stopping'] };
   if (state.isDraining) return { isOk: false, reasons: ['the pod ends: open connections are drained'] };
-  const { isOk, reasons } = minting.readiness();
+  const { isOk, reasons } = signer.readiness();
   const missing = watch.missing();
   return {
     isOk: isOk && missing === undefined,

@@ -1,5 +1,7 @@
 // The on-demand SDS server alone, for somebody's own Envoy. It starts only with a usable pool and an explicit choice of
 // what may be minted.
+import type { AllowedClients } from '../channel/judge-peer.ts';
+import type { Log } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/create-metrics.ts';
 import { startHealthServer, type Health, type HealthListen } from '../observe/health-server.ts';
 import { LeafgateError } from '../errors.ts';
@@ -30,8 +32,12 @@ export type SdsValues = {
   readonly listen: string;
 };
 
-export async function serveSds(values: SdsValues, source: SettingSource, context: CommandContext): Promise<void> {
-  const options = readSdsOptions(values, source);
+export function serveSds(values: SdsValues, source: SettingSource, context: CommandContext): Promise<void> {
+  return runSds({ ...readSdsOptions(values, source), pool: values.pool }, context);
+}
+
+/** Until a signal stops it. */
+export async function runSds(options: RunningSds, context: CommandContext): Promise<void> {
   const { io } = context;
   const log = context.createLog(options.json);
   const closers = createClosers();
@@ -41,12 +47,13 @@ export async function serveSds(values: SdsValues, source: SettingSource, context
   let isStopping = false;
   try {
     const channel = await openChannel(options.listen, { clock: io.clock, log, metrics, closers });
+    const clients = options.followClients?.(channel.useClients, log);
     const loaded = await loadPolicy(options.policy);
     const live = createLivePolicy(loaded, { metrics, clock: io.clock });
     const minting = await startMinting({
       ...options,
       place: channel.place,
-      poolFile: values.pool,
+      poolFile: options.pool,
       mayMint: live.mayMint,
       clock: io.clock,
       ...{ log, metrics, closers },
@@ -61,7 +68,7 @@ export async function serveSds(values: SdsValues, source: SettingSource, context
     const ready = (): Health => {
       if (isStopping) return { isOk: false, reasons: ['stopping'] };
       const { isOk, reasons } = minting.readiness();
-      return { isOk, reasons: [...reasons, ...live.reasons(), ...channel.reasons()] };
+      return { isOk, reasons: [...reasons, ...live.reasons(), ...channel.reasons(), ...(clients?.() ?? [])] };
     };
     if (options.metrics !== undefined) await serveHealth(options.metrics, { metrics, ready, closers });
     log.info('SDS server is ready', { path: channel.text(), caId: minting.pool().active.id });
@@ -76,13 +83,25 @@ type OpenChannel = {
   readonly place: MintingPlace;
   readonly text: () => string;
   readonly reasons: () => readonly string[];
+  readonly useClients: UseClients;
 };
 
 async function openChannel(listen: SdsListen, surroundings: Surroundings): Promise<OpenChannel> {
-  if (listen.kind === 'unix') return { place: onSocket(listen.path), text: () => listen.path, reasons: () => [] };
+  if (listen.kind === 'unix') return { place: onSocket(listen.path), text: () => listen.path, ...nobodyListed };
   const { prepareSdsChannel } = await import('./sds-channel.ts');
   return prepareSdsChannel(listen, surroundings);
 }
+
+const nobodyListed = { reasons: () => [], useClients: () => undefined };
+
+type UseClients = (clients: AllowedClients) => void;
+
+export type RunningSds = SdsOptions & {
+  readonly pool: string;
+  readonly isPoolMounted?: boolean;
+  /** who may connect, where that changes under a running server; gives what is wrong with the list */
+  readonly followClients?: (use: UseClients, log: Log) => () => readonly string[];
+};
 
 type HealthParts = { readonly metrics: Metrics; readonly ready: () => Health; readonly closers: Closers };
 

@@ -22,17 +22,19 @@ export type FilesInput = {
   readonly clientRootsPem: string | undefined;
   /** Secrets of `origins.clientCertificates` that are good now */
   readonly goodOriginSecrets: ReadonlySet<string>;
+  /** of an SDS server that is reached by TCP; its name is known, the anchors of its pool may not be good now */
+  readonly remote?: { readonly serverName: string; readonly anchorsPem: string | undefined };
 };
 
 /** inputs whose last good value is in the files, or that are left out until they are good */
-type HeldInput = 'origin-roots' | 'client-roots' | 'origin-certificates';
+type HeldInput = 'origin-roots' | 'client-roots' | 'origin-certificates' | 'anchors';
 
 export type FilesDecision =
   /** no files yet, and none now */
   | { readonly kind: 'wait'; readonly blocking: readonly string[] }
   /** what is there cannot be read, so that nobody knows what the last good values are */
   | { readonly kind: 'unavailable'; readonly detail: string }
-  /** the spec asks for a transport that is not there: files that exist stay */
+  /** the spec asks for plaintext over a network, which is not rendered: files that exist stay */
   | { readonly kind: 'no-transport' }
   /** files that exist stay */
   | { readonly kind: 'too-large'; readonly bytes: number; readonly maxBytes: number }
@@ -40,10 +42,11 @@ export type FilesDecision =
 
 export function decideFiles(input: FilesInput, render: Render = renderGateway): FilesDecision {
   const { gateway, existing, blocking } = input;
-  if (gateway.spec.sds.transport === 'TCP') return { kind: 'no-transport' };
+  if (isInClear(gateway)) return { kind: 'no-transport' };
   if (existing.kind === 'unavailable') return { kind: 'unavailable', detail: existing.detail };
   const last = existing.kind === 'found' ? existing.value.data : undefined;
   if (last === undefined && blocking.length > 0) return { kind: 'wait', blocking };
+  if (!mayChangeTransport(gateway, blocking, last)) return { kind: 'wait', blocking };
   const gated = gate(input, last ?? {});
   // its condition is among those that block; whoever does not say so gets no files either
   if (gated === undefined) return { kind: 'wait', blocking };
@@ -54,7 +57,18 @@ export function decideFiles(input: FilesInput, render: Render = renderGateway): 
   return { kind: last !== undefined && isSame(last, rendered.data) ? 'keep' : 'apply', rendered, held };
 }
 
-function gate({ gateway, originRootsPem, clientRootsPem, goodOriginSecrets }: FilesInput, last: Files) {
+function isInClear({ spec: { sds } }: EgressGateway): boolean {
+  return sds.transport === 'TCP' && sds.tls?.enabled === false;
+}
+
+/** A channel over TCP comes into the files once it is good, as files come at all; then it stays, whatever becomes of its Secrets. */
+function mayChangeTransport({ spec: { sds } }: EgressGateway, blocking: readonly string[], last: Files = {}): boolean {
+  if (sds.transport === 'UnixSocket') return true;
+  if (sds.tls?.secretName === undefined) return false;
+  return last[podFiles.sdsServer] !== undefined || !blocking.includes('TLSConfigured');
+}
+
+function gate({ gateway, originRootsPem, clientRootsPem, goodOriginSecrets, remote }: FilesInput, last: Files) {
   const held: HeldInput[] = [];
   const pick = (now: string | undefined, before: string | undefined, name: HeldInput): string | undefined => {
     if (now === undefined) held.push(name);
@@ -65,11 +79,19 @@ function gate({ gateway, originRootsPem, clientRootsPem, goodOriginSecrets }: Fi
   const clientRoots = asksClients ? pick(clientRootsPem, last[podFiles.clientRoots], 'client-roots') : undefined;
   const { isComplete, ...choices } = originCertificates(gateway, goodOriginSecrets, last);
   if (!isComplete) held.push('origin-certificates');
-  if (originRoots === undefined) return undefined;
+  const anchorsPem = remote && pick(remote.anchorsPem, last[podFiles.anchors], 'anchors');
+  if (originRoots === undefined || (remote !== undefined && anchorsPem === undefined)) return undefined;
+  const reached = remote && anchorsPem !== undefined ? { serverName: remote.serverName, anchorsPem } : undefined;
   // Clients are not asked for certificates before it is known what verifies them. A rule for an actor fits nobody meanwhile.
   const clients = asksClients && clientRoots === undefined ? { caBundle: undefined } : gateway.spec.clients;
   const spec = { ...gateway.spec, clients, origins: { ...gateway.spec.origins, ...choices } };
-  return { gateway: { ...gateway, spec }, originRootsPem: originRoots, clientRootsPem: clientRoots, held };
+  return {
+    gateway: { ...gateway, spec },
+    originRootsPem: originRoots,
+    clientRootsPem: clientRoots,
+    remote: reached,
+    held,
+  };
 }
 
 /** A Secret that pods mount already stays, whatever is wrong with it now; one that is not good is not mounted anew. */

@@ -40,6 +40,10 @@ export type GatewayView = {
   readonly originRootsPem: string | undefined;
   readonly clientRootsPem: string | undefined;
   readonly goodOriginSecrets: ReadonlySet<string>;
+  /** PEM; undefined where the pool gives none now */
+  readonly anchorsPem: string | undefined;
+  /** of the SDS servers outside of its pods, where it has some */
+  readonly sdsServerName: string;
   /** when something may be judged otherwise although nothing changes */
   readonly changesAt: EpochMs | undefined;
 };
@@ -82,6 +86,8 @@ export function judgeGateway(facts: GatewayFacts): GatewayView {
     originRootsPem: originRootsPem(origin, pool, facts),
     clientRootsPem: client === undefined || client.certificates.length === 0 ? undefined : pem(client.certificates),
     goodOriginSecrets: shown.good,
+    anchorsPem: pool.anchors.length === 0 ? undefined : pem(pool.anchors.map(({ certificate }) => certificate)),
+    sdsServerName: sdsServerName(name, namespace, facts.clusterDomain),
     changesAt: earliestAfter(now, dates),
   };
 }

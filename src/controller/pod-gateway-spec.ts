@@ -1,7 +1,9 @@
 // From an EgressGateway to the GatewaySpec of its pods: the same value that flags parse into, with the places of a pod in it.
 import { join } from 'node:path';
 import { frontCertificateName, frontKeyName } from '../bootstrap/proxy-front.ts';
+import { LeafgateError } from '../errors.ts';
 import { parseCidr } from '../names/cidr.ts';
+import { parseHostName } from '../names/parse-host-name.ts';
 import { isIpv6 } from '../names/ip-address.ts';
 import type { Cidr, HostPattern } from '../names/name-types.ts';
 import type { ClientCertificateChoice, EgressGateway } from '../settings/egress-gateway-types.ts';
@@ -12,11 +14,13 @@ import {
   type ListenAddress,
   type ShownCredential,
   type ProxyFront,
+  type RemoteSds,
 } from '../settings/gateway-spec.ts';
 import { parseListenAddress } from '../settings/parse-listen.ts';
-import { podFiles, podPaths } from '../settings/pod-layout.ts';
+import { podFiles, podPaths, sdsPort } from '../settings/pod-layout.ts';
 
-export function podGatewaySpec({ spec }: EgressGateway): GatewaySpec {
+/** `sdsServerName`: of an SDS server outside of the pod; undefined: the one in it */
+export function podGatewaySpec({ spec }: EgressGateway, sdsServerName?: string): GatewaySpec {
   const terms = spec.gateway;
   const hasIpv6 = terms.allowFrom.some(({ base }) => isIpv6(base));
   return {
@@ -43,7 +47,7 @@ export function podGatewaySpec({ spec }: EgressGateway): GatewaySpec {
       originRoots: join(podPaths.gatewayDir, podFiles.originRoots),
       reloadDir: undefined,
     },
-    remoteSds: undefined,
+    remoteSds: sdsServerName === undefined ? undefined : remoteSdsOf(spec, sdsServerName),
     selfCheck: {
       host: selfCheckHost,
       socketPath: podPaths.selfCheckSocket,
@@ -61,6 +65,16 @@ const ownMachine: readonly Cidr[] = ['127.0.0.0/8', '::1/128'].flatMap((text) =>
 
 function everywhere(hasIpv6: boolean, port: number): ListenAddress {
   return parseListenAddress(`${hasIpv6 ? '[::]' : '0.0.0.0'}:${port}`);
+}
+
+function remoteSdsOf({ sds }: EgressGateway['spec'], name: string): RemoteSds {
+  const serverName = parseHostName(name);
+  // made of names that Kubernetes has looked at
+  if (serverName === undefined) throw LeafgateError.from(`${name} is no host name`);
+  return {
+    endpoints: [{ host: { kind: 'dns', host: serverName }, port: sdsPort }],
+    ...{ serverName, verifiesServer: sds.tls?.insecureSkipVerify !== true, certificateDir: podPaths.sdsClientDir },
+  };
 }
 
 function frontOf({ servingTls, clients, gateway }: EgressGateway['spec'], hasIpv6: boolean): ProxyFront | undefined {

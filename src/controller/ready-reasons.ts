@@ -15,8 +15,8 @@ export const readyReasons = {
   },
   TransportNotAvailable: {
     status: 'False',
-    when: '`spec.sds.transport` is TCP, which this version does not build; nothing is rendered',
-    remedy: 'use UnixSocket',
+    when: '`spec.sds.transport` is TCP and `spec.sds.tls.enabled` false: plaintext is not rendered; files that exist stay',
+    remedy: 'name Secrets in `spec.sds.tls`, or use UnixSocket',
   },
   CAPoolNotReady: { status: 'False', when: 'CAPoolReady is not True', remedy: 'see CAPoolReady' },
   TrustBundleNotPublished: {

@@ -36,8 +36,8 @@ export function rememberRenderings(render: Render, share: ShareText): Render {
 }
 
 /** The API server counts changes of a spec; what may be left out of it while it is not good is said beside that. */
-function identityOf({ gateway }: RenderInput): string {
+function identityOf({ gateway, remote }: RenderInput): string {
   const { uid, generation, namespace, name, spec } = gateway;
   const mounted = spec.origins.clientCertificates.map(({ secretName }) => secretName);
-  return JSON.stringify([uid, generation, namespace, name, spec.clients.caBundle, mounted]);
+  return JSON.stringify([uid, generation, namespace, name, spec.clients.caBundle, mounted, remote]);
 }

@@ -2,13 +2,15 @@
 // and the settings of the sidecar. Pure: the same input gives the same bytes. Nothing in it is secret: keys stay in their
 // Secrets, and the files only point to where those are mounted.
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { compactFiles } from '../bootstrap/compact-files.ts';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
 import { bootstrapFile } from '../bootstrap/rendered-files.ts';
-import type { EgressGateway } from '../settings/egress-gateway-types.ts';
+import type { EgressGateway, SdsTls } from '../settings/egress-gateway-types.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { parseListenAddress } from '../settings/parse-listen.ts';
 import { filesNameOf, podFiles, podPaths } from '../settings/pod-layout.ts';
+import { renderSdsClients, renderSdsServerSettings, type SdsClients } from '../settings/sds-server-settings.ts';
 import { renderSidecarSettings, type SidecarSettings } from '../settings/sidecar-settings.ts';
 import { podGatewaySpec, originCertificateDir } from './pod-gateway-spec.ts';
 
@@ -18,6 +20,15 @@ export type RenderInput = {
   readonly originRootsPem: string;
   /** PEM; undefined where clients are asked for no certificates */
   readonly clientRootsPem: string | undefined;
+  /** of an SDS server that is reached by TCP; undefined: the one in the pod */
+  readonly remote?: RemoteServer | undefined;
+};
+
+type RemoteServer = {
+  /** of its Service, and what Envoy verifies */
+  readonly serverName: string;
+  /** PEM; of its pool */
+  readonly anchorsPem: string;
 };
 
 export type RenderedGateway = {
@@ -25,31 +36,35 @@ export type RenderedGateway = {
   readonly data: { readonly [file: string]: string };
   /** of what a running pod does not take up: another value needs new pods */
   readonly constantSha256: string;
+  /** the same of the SDS servers' pods, where there are some */
+  readonly sdsConstantSha256: string | undefined;
   /** of all keys and values together */
   readonly bytes: number;
 };
 
-export function renderGateway({ gateway, originRootsPem, clientRootsPem }: RenderInput): RenderedGateway {
-  const spec = podGatewaySpec(gateway);
-  const data = {
+export function renderGateway({ gateway, originRootsPem, clientRootsPem, remote }: RenderInput): RenderedGateway {
+  const spec = podGatewaySpec(gateway, remote?.serverName);
+  const data: RenderedGateway['data'] = {
     ...Object.fromEntries(generateEnvoyFiles(spec, compactFiles).files),
     [podFiles.originRoots]: originRootsPem,
     ...(spec.front?.clientCaFile === undefined ? {} : { [podFiles.clientRoots]: clientRootsPem ?? '' }),
     [podFiles.policy]: gateway.spec.policyText,
     [podFiles.sidecar]: renderSidecarSettings(sidecarSettings(gateway, spec)),
+    ...(remote === undefined ? {} : remoteFiles(gateway, remote)),
   };
   return {
     configMapName: filesNameOf(gateway.name),
     data,
-    constantSha256: constantDigest(data),
+    constantSha256: constantDigest(data, [bootstrapFile, podFiles.sidecar]),
+    sdsConstantSha256: remote === undefined ? undefined : constantDigest(data, [podFiles.sdsServer]),
     bytes: sizeOf(data),
   };
 }
 
-/** What Envoy and the sidecar read at their start only. */
-function constantDigest(data: RenderedGateway['data']): string {
+/** What is read at a start only. */
+function constantDigest(data: RenderedGateway['data'], files: readonly string[]): string {
   const hash = createHash('sha256');
-  for (const file of [bootstrapFile, podFiles.sidecar]) hash.update(JSON.stringify([file, data[file]]));
+  for (const file of files) hash.update(JSON.stringify([file, data[file]]));
   return hash.digest('hex');
 }
 
@@ -57,10 +72,17 @@ function sizeOf(data: RenderedGateway['data']): number {
   return Object.entries(data).reduce((sum, [file, text]) => sum + Buffer.byteLength(file) + Buffer.byteLength(text), 0);
 }
 
-function sidecarSettings({ spec }: EgressGateway, { front, originCredentials }: GatewaySpec): SidecarSettings {
+function sidecarSettings(
+  { spec }: EgressGateway,
+  { front, originCredentials, remoteSds }: GatewaySpec,
+): SidecarSettings {
   const { servingTls } = spec;
+  const { client } = channelSecrets(spec);
   return {
-    pool: { secret: spec.caPool.secretName, file: podPaths.poolFile },
+    pool: remoteSds === undefined ? poolOf(spec) : undefined,
+    remoteSds: remoteSds && {
+      ...{ secret: client, dir: remoteSds.certificateDir, anchors: join(podPaths.gatewayDir, podFiles.anchors) },
+    },
     sockets: {
       sds: podPaths.sdsSocket,
       admin: podPaths.adminSocket,
@@ -77,6 +99,36 @@ function sidecarSettings({ spec }: EgressGateway, { front, originCredentials }: 
     clientRoots: front?.clientCaFile,
     originCertificates: originCredentials.map(({ name }) => ({ secret: name, dir: originCertificateDir(name) })),
   };
+}
+
+function poolOf({ caPool }: EgressGateway['spec']): { readonly secret: string; readonly file: string } {
+  return { secret: caPool.secretName, file: podPaths.poolFile };
+}
+
+/** They are named before anything is rendered. */
+function channelSecrets({ sds: { tls } }: EgressGateway['spec']) {
+  const server = tls?.secretName ?? '';
+  return { server, client: tls?.clientSecretName ?? server };
+}
+
+/** for the SDS servers, and for a self-check without a pool */
+function remoteFiles({ spec }: EgressGateway, { serverName, anchorsPem }: RemoteServer): RenderedGateway['data'] {
+  const { tls, leafLifetimeMs, allowEd25519 } = spec.sds;
+  const verified = tls?.insecureSkipVerify === true ? {} : { serverName };
+  const settings = {
+    pool: poolOf(spec),
+    tls: { secret: channelSecrets(spec).server, dir: podPaths.sdsServerDir, ...verified },
+    ...{ leafLifetimeMs, allowEd25519 },
+  };
+  return {
+    [podFiles.anchors]: anchorsPem,
+    [podFiles.sdsServer]: renderSdsServerSettings(settings),
+    [podFiles.sdsClients]: renderSdsClients(clientsOf(tls)),
+  };
+}
+
+function clientsOf(tls: SdsTls | undefined): SdsClients {
+  return tls?.allowAnyClient === true ? { kind: 'any' } : { kind: 'listed', names: new Set(tls?.allowedSans) };
 }
 
 function ownProxy(port: number): ListenAddress {

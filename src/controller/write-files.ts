@@ -4,6 +4,7 @@ import { isNamespaceEnding, kubeFailureOf, type KubeFailure } from '../kube/kube
 import type { KubeObject, ObjectPlace } from '../kube/kube-types.ts';
 import type { Log } from '../observe/log.ts';
 import type { EgressGateway } from '../settings/egress-gateway-types.ts';
+import { sdsNameOf } from '../settings/pod-layout.ts';
 import { isNotLeading, type ClusterWrites } from './cluster-writes.ts';
 import type { ConditionType } from './condition-table.ts';
 import { decideFiles, type FilesDecision } from './decide-files.ts';
@@ -49,7 +50,10 @@ export async function writeFiles(request: FilesRequest, parts: FilesParts): Prom
     case 'wait':
       return inOrder;
     case 'no-transport':
-      return inTheWay({ TransportNotAvailable: 'spec.sds.transport is TCP, which this version does not build' });
+      return inTheWay({
+        TransportNotAvailable:
+          'spec.sds.tls.enabled is false: this version renders no plaintext over TCP, the files that exist stay',
+      });
     case 'unavailable':
       return inTheWay({ FilesNotWritten: `ConfigMap ${nameOf(request)} cannot be read: ${decision.detail}` });
     case 'too-large':
@@ -65,7 +69,9 @@ export async function writeFiles(request: FilesRequest, parts: FilesParts): Prom
 function filesInput({ gateway, view, blocking, place, look }: FilesRequest): Parameters<typeof decideFiles>[0] {
   const { originRootsPem, clientRootsPem, goodOriginSecrets } = view;
   const existing = observedConfigMap(look, place);
-  return { gateway, existing, blocking, originRootsPem, clientRootsPem, goodOriginSecrets };
+  const inputs = { gateway, existing, blocking, originRootsPem, clientRootsPem, goodOriginSecrets };
+  if (gateway.spec.sds.transport === 'UnixSocket') return inputs;
+  return { ...inputs, remote: { serverName: view.sdsServerName, anchorsPem: view.anchorsPem } };
 }
 
 function inTheWay(obstacles: Obstacles): FilesOutcome {
@@ -84,37 +90,48 @@ function nameOf({ place }: FilesRequest): string {
   return `${place.namespace ?? ''}/${place.name}`;
 }
 
+type Step = { readonly at: ObjectPlace; readonly verbs: readonly string[] };
+
 async function applyAndRollOut(
   rendered: RenderedGateway,
   request: FilesRequest,
   { writes, log }: FilesParts,
 ): Promise<FilesOutcome> {
-  const { gateway, look, place } = request;
+  const { gateway, look, place, deploymentOwner } = request;
   const existing: KubeObject | undefined = look.kind === 'found' ? look.object : undefined;
-  const deployment = { namespace: gateway.namespace, name: gateway.spec.deploymentName };
-  const target = { resource: deployments, ...deployment };
-  let step: { readonly at: ObjectPlace; readonly verbs: readonly string[] } = { at: place, verbs: ['create', 'patch'] };
+  let step: Step = { at: place, verbs: ['create', 'patch'] };
   try {
     const content = { name: rendered.configMapName, data: rendered.data, owner: gateway };
     if (await writes.applyFiles(content, existing))
       log.info('files written', { object: `ConfigMap ${nameOf(request)}` });
-    const object = `Deployment ${deployment.namespace}/${deployment.name}`;
-    const { deploymentOwner } = request;
-    if (deploymentOwner !== undefined)
-      return inTheWay({
-        DeploymentTaken: `${object} is that of the gateway ${deploymentOwner}: its pods are left alone`,
-      });
-    step = { at: target, verbs: ['get', 'patch'] };
-    const { configMapName, constantSha256: digest } = rendered;
-    const rollout = await writes.rollOut(deployment, { configMapName, digest });
-    if (rollout === 'rolled')
-      log.info('new pods are made, since what they read only at their start has changed', { object });
-    return outcomeOf(rollout, object, configMapName);
+    if (deploymentOwner !== undefined) {
+      const object = `Deployment ${gateway.namespace}/${gateway.spec.deploymentName}`;
+      const DeploymentTaken = `${object} is that of the gateway ${deploymentOwner}: its pods are left alone`;
+      return inTheWay({ DeploymentTaken });
+    }
+    const outcomes: FilesOutcome[] = [];
+    for (const { name, digest } of rolledDeployments(rendered, gateway)) {
+      const deployment = { namespace: gateway.namespace, name };
+      step = { at: { resource: deployments, ...deployment }, verbs: ['get', 'patch'] };
+      const object = `Deployment ${gateway.namespace}/${name}`;
+      const { configMapName } = rendered;
+      const rollout = await writes.rollOut(deployment, { configMapName, digest });
+      if (rollout === 'rolled')
+        log.info('new pods are made, since what they read only at their start has changed', { object });
+      outcomes.push(outcomeOf(rollout, object, configMapName));
+    }
+    return outcomes.find(({ awaitsDeployment }) => awaitsDeployment) ?? inOrder;
   } catch (thrown) {
     if (isNotLeading(thrown)) throw thrown;
     const detail = sayFailure(kubeFailureOf(thrown), step.at, step.verbs);
     return { ...inTheWay({ FilesNotWritten: detail }), isToRetry: true };
   }
+}
+
+/** the SDS servers first, where there are some: an Envoy that starts asks them */
+function rolledDeployments({ constantSha256, sdsConstantSha256 }: RenderedGateway, { name, spec }: EgressGateway) {
+  const own = { name: spec.deploymentName, digest: constantSha256 };
+  return sdsConstantSha256 === undefined ? [own] : [{ name: sdsNameOf(name), digest: sdsConstantSha256 }, own];
 }
 
 function outcomeOf(

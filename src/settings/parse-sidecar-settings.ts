@@ -18,9 +18,13 @@ export function parseSidecarSettings(text: string, source: string): SidecarSetti
     });
     throw LeafgateError.all([first ?? malformed(source, 'unreadable'), ...more]);
   }
-  const { leafLifetime, drain, proxy, serving, clientRoots, ...plain } = parsed.data;
+  const { pool, remoteSds, leafLifetime, drain, proxy, serving, clientRoots, ...plain } = parsed.data;
+  if ((pool === undefined) === (remoteSds === undefined))
+    throw malformed(source, 'it needs pool or remoteSds, and one of them');
   return {
     ...plain,
+    pool,
+    remoteSds,
     proxy: parseListenAddress(proxy, `proxy in ${source}`),
     leafLifetimeMs: parseDuration(leafLifetime, `leafLifetime in ${source}`),
     drainMs: parseDuration(drain, `drain in ${source}`),
@@ -32,7 +36,8 @@ export function parseSidecarSettings(text: string, source: string): SidecarSetti
 const path = z.string().regex(/^\//, 'not an absolute path');
 const mountedFolder = { secret: z.string().min(1), dir: path };
 const documentSchema: z.ZodType<SidecarDocument> = z.strictObject({
-  pool: z.strictObject({ secret: z.string().min(1), file: path }),
+  pool: z.strictObject({ secret: z.string().min(1), file: path }).optional(),
+  remoteSds: z.strictObject({ ...mountedFolder, anchors: path }).optional(),
   sockets: z.strictObject({ sds: path, admin: path, selfCheck: path, control: path }),
   selfCheckCa: path,
   accessLog: path,

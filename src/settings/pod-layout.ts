@@ -16,6 +16,10 @@ export const podPaths = {
   servingDir: '/etc/leafgate/serving',
   /** a folder for each Secret with a certificate for origins, by the Secret's name */
   originCertificatesDir: '/etc/leafgate/origin-certificates',
+  /** what Envoy shows to an SDS server outside of its pod */
+  sdsClientDir: '/etc/leafgate/sds-client',
+  /** what such a server shows */
+  sdsServerDir: '/etc/leafgate/tls',
   sdsSocket: join(privateDir, 'sds.sock'),
   adminSocket: join(privateDir, 'admin.sock'),
   selfCheckSocket: join(privateDir, 'self-check.sock'),
@@ -31,10 +35,22 @@ export const podFiles = {
   clientRoots: 'client-roots.pem',
   policy: 'policy.yaml',
   sidecar: 'sidecar.yaml',
+  /** of the pool, for the self-check of a pod without one */
+  anchors: 'anchors.pem',
+  sdsServer: 'sds-server.json',
+  sdsClients: 'sds-clients.json',
 } as const;
 
 /** All rendered files together: a ConfigMap may have 1 MiB, and its owner, labels and field managers need room too. */
 export const maxRenderedBytes = 900 * 1024;
+
+/** of the SDS servers outside of the gateway's pods */
+export const sdsPort = 8443;
+
+/** their Deployment and their Service */
+export function sdsNameOf(gateway: string): string {
+  return `${gateway}-sds`;
+}
 
 /** ConfigMap with the rendered files of a gateway */
 export function filesNameOf(gateway: string): string {

@@ -8,7 +8,10 @@ import { listenAddressText } from './parse-listen.ts';
 import { formatQuantity } from './quantities.ts';
 
 export type SidecarSettings = {
-  readonly pool: MountedSecret & { readonly file: string };
+  /** undefined where an SDS server outside of the pod has it */
+  readonly pool: (MountedSecret & { readonly file: string }) | undefined;
+  /** of that server: what Envoy shows to it, and a PEM file with the anchors of its pool */
+  readonly remoteSds: (MountedFolder & { readonly anchors: string }) | undefined;
   readonly sockets: {
     readonly sds: string;
     readonly admin: string;
@@ -38,8 +41,10 @@ type MountedFolder = MountedSecret & { readonly dir: string };
 /** as it stands in the file; durations and addresses are as people write them */
 export type SidecarDocument = Omit<
   SidecarSettings,
-  'proxy' | 'leafLifetimeMs' | 'drainMs' | 'serving' | 'clientRoots'
+  'pool' | 'remoteSds' | 'proxy' | 'leafLifetimeMs' | 'drainMs' | 'serving' | 'clientRoots'
 > & {
+  readonly pool?: SidecarSettings['pool'];
+  readonly remoteSds?: SidecarSettings['remoteSds'];
   readonly proxy: string;
   readonly leafLifetime: string;
   readonly drain: string;
@@ -54,8 +59,10 @@ const head = [
 ].join('\n');
 
 export function renderSidecarSettings(settings: SidecarSettings): string {
-  const { leafLifetimeMs, drainMs, proxy, serving, clientRoots, ...plain } = settings;
+  const { pool, remoteSds, leafLifetimeMs, drainMs, proxy, serving, clientRoots, ...plain } = settings;
   const document = {
+    ...(pool === undefined ? {} : { pool }),
+    ...(remoteSds === undefined ? {} : { remoteSds }),
     ...plain,
     proxy: listenAddressText(proxy),
     leafLifetime: formatQuantity(leafLifetimeMs, 'duration'),

@@ -2,7 +2,12 @@
 import { hours, minutes, seconds } from '../../src/clock.ts';
 import { parseHostPattern } from '../../src/names/host-pattern.ts';
 import type { HostPattern } from '../../src/names/name-types.ts';
-import type { EgressGateway, EgressGatewaySpec, EgressGatewayTerms } from '../../src/settings/egress-gateway-types.ts';
+import type {
+  EgressGateway,
+  EgressGatewaySpec,
+  EgressGatewayTerms,
+  SdsTls,
+} from '../../src/settings/egress-gateway-types.ts';
 import { parsePolicyFile } from '../../src/settings/policy-file.ts';
 import { parseCidrSetting } from '../../src/settings/parse-targets.ts';
 
@@ -55,6 +60,16 @@ export function egressGateway({ spec, gateway, policyText = plainPolicy }: Chang
       ...spec,
     },
   };
+}
+
+/** Its pods have no pool: SDS servers of its own are reached by TCP. */
+export function tcpEgressGateway(tls: Partial<SdsTls> = {}): EgressGateway {
+  const channel = {
+    ...{ enabled: true, secretName: 'sds-server', clientSecretName: 'sds-client', insecureSkipVerify: false },
+    ...{ allowedSans: ['envoy.egress.example'], allowAnyClient: false, ...tls },
+  };
+  const sds = { transport: 'TCP', leafLifetimeMs: hours(1), allowEd25519: false, tls: channel } as const;
+  return egressGateway({ spec: { sds } });
 }
 
 /** TLS to the proxy with certificates of clients, private roots, and a certificate for some origins. */

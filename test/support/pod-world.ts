@@ -2,7 +2,7 @@
 // `leafgate sds --gateway` and Envoy started as the manifests start them, and an origin beside them. Needs no privilege but user
 // namespaces.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { caPem, issueCredential, makeCurrentCa } from './credential-workshop.ts';
 import { mainScript } from './gateway-under-test.ts';
 import { mountedVolume, type MountedVolume } from './mounted-volume.ts';
@@ -28,6 +28,10 @@ export type PodWorld = {
   readonly pool: MountedVolume;
   readonly serving: MountedVolume;
   originCertificate(secret: string): MountedVolume;
+  /** of another name below /etc/leafgate */
+  volume(name: string): MountedVolume;
+  /** another line of /etc/hosts */
+  addHost(line: string): void;
   run(command: readonly string[], options?: Partial<CommandOptions>): Promise<CommandResult>;
   /** ends with the world */
   start(command: readonly string[]): StartedProcess;
@@ -73,6 +77,8 @@ export async function startPodWorld(temp: TempFolder): Promise<PodWorld> {
     pool: volume('pool'),
     serving: volume('serving'),
     originCertificate: (secret) => volume(`origin-certificates/${secret}`),
+    volume,
+    addHost: (line) => appendFileSync(`${root}/etc/hosts`, `${line}\n`),
     run: (command, options = {}) => runCommand('nsenter', [...inside, ...command], { env, ...options }),
     start: (command) => {
       const child = startProcess('nsenter', [...inside, ...command], { env });

@@ -36,7 +36,7 @@ async function refusal(reading: Promise<unknown>): Promise<string> {
 
 test('the files say how long leaves live, the environment how many names are held', async () => {
   const { settings, quantities } = await read({ environment: { LEAFGATE_MAX_LIVE_NAMES: '7' } });
-  expect(settings.pool.file).toBe('/etc/leafgate/pool/pool');
+  expect(settings.pool?.file).toBe('/etc/leafgate/pool/pool');
   expect(quantities).toMatchObject({ leafTtl: 3_600_000, maxLiveNames: 7 });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decideFiles, type FilesInput } from '../../../src/controller/decide-files.ts';
 import { renderGateway, type RenderedGateway } from '../../../src/controller/render-gateway.ts';
 import { maxRenderedBytes } from '../../../src/settings/pod-layout.ts';
-import { egressGateway, policyOf, wholeEgressGateway } from '../../support/egress-gateway.ts';
+import { egressGateway, policyOf, tcpEgressGateway, wholeEgressGateway } from '../../support/egress-gateway.ts';
 
 const good: Omit<FilesInput, 'gateway' | 'existing'> = {
   blocking: [],
@@ -42,6 +42,39 @@ describe('the first rendering', () => {
   test('never comes without roots for origins', () => {
     const input = { ...good, gateway: whole, existing: absent, originRootsPem: undefined };
     expect(decideFiles(input)).toMatchObject({ kind: 'wait' });
+  });
+});
+
+describe('a channel over TCP', () => {
+  const remote = { serverName: 'gateway-sds.egress.svc.cluster.local', anchorsPem: 'anchors 1\n' };
+  const tcp = tcpEgressGateway();
+  const rendered = found(renderGateway({ gateway: tcp, originRootsPem: 'r', clientRootsPem: undefined, remote }));
+  const blocking = ['TLSConfigured'];
+
+  test('comes into files that exist once its Secrets are good, and not before', () => {
+    const input = { ...good, remote, gateway: tcp, existing: last(egressGateway()) };
+    expect(decideFiles({ ...input, blocking })).toEqual({ kind: 'wait', blocking });
+    expect(filesOf(input).data).toMatchObject({ 'anchors.pem': 'anchors 1\n' });
+  });
+
+  test('stays while its Secrets or the pool are bad, and holds no policy back', () => {
+    const gateway = { ...tcp, spec: { ...tcp.spec, ...policyOf('default: intercept\n') } };
+    const bad = { blocking, remote: { ...remote, anchorsPem: undefined } };
+    const files = filesOf({ ...good, ...bad, gateway, existing: rendered });
+    expect(files).toMatchObject({ kind: 'apply', held: ['anchors'], data: { 'anchors.pem': 'anchors 1\n' } });
+    expect(files.data['policy.yaml']).toBe(gateway.spec.policyText);
+  });
+
+  test('leaves the files as they are where its Secret is no longer named, or plaintext is asked for', () => {
+    const unnamed = tcpEgressGateway({ secretName: undefined });
+    expect(decideFiles({ ...good, remote, gateway: unnamed, existing: rendered })).toMatchObject({ kind: 'wait' });
+    const inClear = tcpEgressGateway({ enabled: false });
+    expect(decideFiles({ ...good, remote, gateway: inClear, existing: rendered })).toEqual({ kind: 'no-transport' });
+  });
+
+  test('is taken back by the unix socket at once', () => {
+    const files = filesOf({ ...good, gateway: egressGateway(), existing: rendered });
+    expect(Object.keys(files.data)).not.toContain('sds-server.json');
   });
 });
 
@@ -108,12 +141,6 @@ describe('files that exist', () => {
     const value = { data: { 'sidecar.yaml': 'other: 1\n', more: '' } };
     expect(filesOf({ ...good, gateway: whole, existing: { kind: 'found', value } })).toMatchObject({ kind: 'apply' });
   });
-});
-
-test('a transport that is not there renders nothing, and leaves what exists', () => {
-  const tcp = { ...whole, spec: { ...whole.spec, sds: { ...whole.spec.sds, transport: 'TCP' as const } } };
-  expect(decideFiles({ ...good, gateway: tcp, existing: absent })).toEqual({ kind: 'no-transport' });
-  expect(decideFiles({ ...good, gateway: tcp, existing: last() })).toEqual({ kind: 'no-transport' });
 });
 
 test('a rendering of exactly 900 KiB is taken, and one byte more is refused with its size', () => {

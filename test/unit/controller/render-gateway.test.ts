@@ -7,18 +7,22 @@ import { policyDocument } from '../../../src/bootstrap/policy-filter.ts';
 import { renderGateway, type RenderedGateway } from '../../../src/controller/render-gateway.ts';
 import type { EgressGateway } from '../../../src/settings/egress-gateway-types.ts';
 import { parseEgressGateway } from '../../../src/settings/egress-gateway.ts';
+import { parseSdsClients, parseSdsServerSettings } from '../../../src/settings/parse-sds-server-settings.ts';
 import { maxRenderedBytes } from '../../../src/settings/pod-layout.ts';
 import { parsePolicyFile } from '../../../src/settings/policy-file.ts';
 import { gatewayObject, wholeGatewaySpec } from '../../support/egress-gateway-object.ts';
-import { egressGateway, policyOf, wholeEgressGateway } from '../../support/egress-gateway.ts';
+import { egressGateway, policyOf, tcpEgressGateway, wholeEgressGateway } from '../../support/egress-gateway.ts';
 import { fold } from '../../support/fold-document.ts';
 
 const roots = '-----BEGIN CERTIFICATE-----\nb3JpZ2lu\n-----END CERTIFICATE-----\n';
 const clients = '-----BEGIN CERTIFICATE-----\nY2xpZW50\n-----END CERTIFICATE-----\n';
 
+const anchors = '-----BEGIN CERTIFICATE-----\nYW5jaG9y\n-----END CERTIFICATE-----\n';
+
 const golden: readonly (readonly [string, EgressGateway])[] = [
   ['pod', egressGateway()],
   ['pod-everything', wholeEgressGateway()],
+  ['pod-without-pool', tcpEgressGateway()],
 ];
 
 /** what stands in a bootstrap more than once is pointed to, more often than the reader takes for honest by itself */
@@ -27,7 +31,11 @@ function read(text: string | undefined): unknown {
 }
 
 function render(gateway: EgressGateway, clientRootsPem: string | undefined = clients): RenderedGateway {
-  return renderGateway({ gateway, originRootsPem: roots, clientRootsPem });
+  const remote =
+    gateway.spec.sds.transport === 'UnixSocket'
+      ? undefined
+      : { serverName: 'gateway-sds.egress.svc.cluster.local', anchorsPem: anchors };
+  return renderGateway({ gateway, originRootsPem: roots, clientRootsPem, remote });
 }
 
 test.each(golden)('the files of the gateway "%s" are those that were reviewed', async (name, gateway) => {
@@ -36,6 +44,51 @@ test.each(golden)('the files of the gateway "%s" are those that were reviewed', 
   const { document, shared } = fold(Object.fromEntries(files));
   const text = stringify({ files: document, shared }, { lineWidth: 0, aliasDuplicateObjects: false });
   await expect(text).toMatchFileSnapshot(`../../golden/${name}.yaml`);
+});
+
+describe('where pods have no pool', () => {
+  const { data, ...plain } = render(tcpEgressGateway());
+  const other = (tls: object): RenderedGateway => render(tcpEgressGateway(tls));
+
+  test('their files name it nowhere, and Envoy asks for the one name and verifies it', () => {
+    for (const file of ['bootstrap.yaml', 'sidecar.yaml']) expect(data[file]).not.toContain('/etc/leafgate/pool');
+    expect(data['bootstrap.yaml']?.includes('"sni": "gateway-sds.egress.svc.cluster.local"')).toBe(true);
+    expect(data['sds-roots.json']).toContain('{"exact":"gateway-sds.egress.svc.cluster.local"}');
+  });
+
+  test('another list of clients makes no new pods, another Secret makes those that mount it', () => {
+    const listed = other({ allowedSans: ['other.test'] });
+    expect(listed).toMatchObject({
+      ...{ constantSha256: plain.constantSha256, sdsConstantSha256: plain.sdsConstantSha256 },
+      data: { 'sds-clients.json': '{\n "names": [\n  "other.test"\n ]\n}\n' },
+    });
+    const server = other({ secretName: 'server-2' });
+    expect(server.constantSha256).toBe(plain.constantSha256);
+    expect(server.sdsConstantSha256).not.toBe(plain.sdsConstantSha256);
+    const client = other({ clientSecretName: 'client-2' });
+    expect(client.constantSha256).not.toBe(plain.constantSha256);
+    expect(client.sdsConstantSha256).toBe(plain.sdsConstantSha256);
+  });
+
+  test('what the controller writes for the SDS servers is what they read', () => {
+    const settings = parseSdsServerSettings(data['sds-server.json'] ?? '', 'sds-server.json');
+    expect(settings.tls).toEqual({
+      ...{ secret: 'sds-server', dir: '/etc/leafgate/tls', serverName: 'gateway-sds.egress.svc.cluster.local' },
+    });
+    expect(parseSdsClients(data['sds-clients.json'] ?? '', 'c')).toEqual({
+      ...{ kind: 'listed', names: new Set(['envoy.egress.example']) },
+    });
+    const any = other({ allowAnyClient: true, allowedSans: [] }).data['sds-clients.json'] ?? '';
+    expect(parseSdsClients(any, 'c')).toEqual({ kind: 'any' });
+    for (const text of ['', '{}', '{"names":[]}', '{"any":false}', '{"any":true,"names":["a"]}'])
+      expect(() => parseSdsClients(text, 'sds-clients.json'), text).toThrow(/sds-clients\.json cannot be used/);
+  });
+
+  test('a server that Envoy does not verify is not compared with the name either', () => {
+    const { data: files } = other({ insecureSkipVerify: true });
+    expect(files['sds-server.json']).not.toContain('serverName');
+    expect(files['sds-roots.json']).toBeUndefined();
+  });
 });
 
 describe('what is rendered', () => {

@@ -11,6 +11,7 @@ import {
 
 const plain: SidecarSettings = {
   pool: { secret: 'gateway-ca-pool', file: '/etc/leafgate/pool/pool' },
+  remoteSds: undefined,
   sockets: { sds: '/run/s', admin: '/run/a', selfCheck: '/run/c', control: '/run/d' },
   selfCheckCa: '/run/ca.pem',
   accessLog: '/var/log/leafgate/access.json',
@@ -30,9 +31,16 @@ const whole: SidecarSettings = {
   originCertificates: [{ secret: '123', dir: '/etc/origin/123' }],
 };
 
+const remote: SidecarSettings = {
+  ...plain,
+  pool: undefined,
+  remoteSds: { secret: 'sds-client', dir: '/etc/leafgate/sds-client', anchors: '/etc/anchors.pem' },
+};
+
 test.each([
   ['a plain gateway', plain],
   ['a gateway with everything on', whole],
+  ['a gateway whose pods have no pool', remote],
 ])('what the controller writes for %s is what the sidecar reads', (_name, settings) => {
   expect(parseSidecarSettings(renderSidecarSettings(settings), 'sidecar.yaml')).toEqual(settings);
 });
@@ -50,6 +58,7 @@ test.each(['', 'other: 1\n', '[]', '{"originCertificates": 1}', '{"originCertifi
 describe('a file that is not what it should be is refused with what is wrong in it', () => {
   const text = renderSidecarSettings(plain);
   test.each([
+    ['neither a pool nor a server of its own', text.replace(/^ "pool": \{[^}]*\},\n/m, ''), /pool or remoteSds/],
     ['an unknown key', text.replace(/\}\n$/, ', "surprise": true }'), /Unrecognized key: "surprise"/],
     ['an unknown key below', text.replace('"control":', '"surprise": "/x", "control":'), /sockets: Unrecognized key/],
     ['a missing key', text.replace(/^ "accessLog".*\n/m, ''), /accessLog: /],
