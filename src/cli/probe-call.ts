@@ -1,12 +1,13 @@
 // The pair from where an actor stands, once (`probe check`) or as a small server (`probe serve`).
 import type { Command } from 'commander';
-import { seconds } from '../clock.ts';
+import { seconds, type DurationMs } from '../clock.ts';
 import { exitCodes } from '../errors.ts';
-import { checkPairs, type PairVerdict } from '../probe/check-pair.ts';
+import { checkPairs, type PairRequest, type PairVerdict } from '../probe/check-pair.ts';
 import { prepareCheck, prepareServe, type PreparedProbe, type ProbeRequest } from '../probe/prepare-check.ts';
 import { startProbeServer } from '../probe/probe-server.ts';
 import { trustFilePaths } from '../projection/trust-files.ts';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
+import { parseDuration } from '../settings/quantities.ts';
 import { isLoopback, parseListenAddress } from '../settings/parse-listen.ts';
 import { isSwitchedOn, readQuantities } from '../settings/read-settings.ts';
 import { switchSettings } from '../settings/text-settings.ts';
@@ -26,11 +27,15 @@ export type ProbeValues = {
   /** false for --no-proxy */
   readonly proxy?: string | false;
   readonly dial?: string;
+  /** of `check` */
+  readonly wait?: string;
   readonly state?: string;
   readonly allowHost?: readonly string[];
 };
 
 const checkTimeout = seconds(15);
+/** the longest that Node's timers can wait; this one only keeps the process alive while all it does is wait */
+const holdMs = 2 ** 31 - 1;
 
 export type ProbeCall = { readonly values: ProbeValues; readonly command: Command; readonly context: CommandContext };
 
@@ -38,22 +43,31 @@ export async function checkUrls(urls: readonly string[], call: ProbeCall): Promi
   const { context, command, values } = call;
   const source = settingSource(command, context.io);
   const isJson = isSwitchedOn(switchSettings.json, source);
+  const windowMs = values.wait === undefined ? undefined : parseDuration(values.wait, '--wait');
   const prepared = await prepareCheck(urls, requestFor(call));
   const { maxConnectionsPerTrust: maxConnections } = readQuantities(source);
   const registry = createTrustRegistry({ clock: context.io.clock, settings: { maxConnections } });
+  const hold = setInterval(() => undefined, holdMs);
   try {
-    const verdicts = await checkPairs(urls, pairRequest(prepared, { registry, call, dial: values.dial }), (verdict) => {
+    const pair = pairRequest(prepared, { registry, call, windowMs });
+    const verdicts = await checkPairs(urls, pair, (verdict) => {
       context.io.stdout(isJson ? `${JSON.stringify(verdict)}\n` : verdictText(verdict));
     });
     if (verdicts.some(({ verdict }) => verdict !== 'intercepted')) context.finishWith(exitCodes.negative);
   } finally {
+    clearInterval(hold);
     await registry.close();
   }
 }
 
-type PairParts = { readonly registry: TrustRegistry; readonly call: ProbeCall; readonly dial: string | undefined };
+type PairParts = {
+  readonly registry: TrustRegistry;
+  readonly call: ProbeCall;
+  readonly windowMs: DurationMs | undefined;
+};
 
-function pairRequest(prepared: PreparedProbe, { registry, call, dial }: PairParts): Parameters<typeof checkPairs>[1] {
+function pairRequest(prepared: PreparedProbe, { registry, call, windowMs }: PairParts): PairRequest {
+  const { dial } = call.values;
   return {
     registry,
     clock: call.context.io.clock,
@@ -62,6 +76,7 @@ function pairRequest(prepared: PreparedProbe, { registry, call, dial }: PairPart
     timeoutMs: checkTimeout,
     ...(prepared.proxy === undefined ? {} : { proxy: prepared.proxy }),
     ...(dial === undefined ? {} : { dial }),
+    ...(windowMs === undefined ? {} : { patience: { windowMs, bundleNow: () => prepared.bundleFile.current() } }),
   };
 }
 

@@ -16,7 +16,8 @@ export function addProbeCommands(program: Command, context: CommandContext): voi
     .command('check')
     .description('fetches each URL with both trusts and says what was met; exit code 4 unless all are intercepted')
     .argument('<URL...>')
-    .option('--dial <HOST:PORT>', "connect there instead of the URL's own host and port");
+    .option('--dial <HOST:PORT>', "connect there instead of the URL's own host and port")
+    .option('--wait <DURATION>', 'ask again while nobody trusts the certificate: a new anchor may be on its way (2m)');
   addSettingOptions(withTrustOptions(check), 'probe').action(
     async (urls: readonly string[], values: ProbeValues, command: Command) => {
       const { checkUrls } = await import('./probe-call.ts');

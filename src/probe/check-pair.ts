@@ -1,6 +1,7 @@
 // Runs the pair for a URL: the same fetch with the bundle and with the system's roots, each over connections of its
 // own, and judges it. Must not know flags or how a verdict is printed.
-import type { Clock, DurationMs } from '../clock.ts';
+import { millis, type Clock, type DurationMs } from '../clock.ts';
+import { pause } from '../pause.ts';
 import { fetchThrough } from '../transport/fetch-through.ts';
 import type { FetchResult } from '../transport/fetch-result.ts';
 import type { HttpProxy } from '../transport/http-proxy.ts';
@@ -19,7 +20,18 @@ export type PairRequest = {
   readonly dial?: string;
   /** for each half; both run at once */
   readonly timeoutMs: DurationMs;
+  /** none: each URL is asked for once */
+  readonly patience?: Patience;
 };
+
+/** A new anchor reaches a file some time after it was published; in a pod, up to minutes later by the kubelet's rhythm. */
+type Patience = {
+  readonly windowMs: DurationMs;
+  /** read anew for each attempt */
+  readonly bundleNow: () => Promise<ServerTrust>;
+};
+
+const askAgainAfter = millis(500);
 
 export type PairVerdict = Judgement & {
   readonly url: string;
@@ -30,8 +42,22 @@ export type PairVerdict = Judgement & {
 /** some servers answer nothing to a request without one */
 export const probeHeaders = { 'user-agent': 'leafgate-probe', accept: '*/*' } as const;
 
-/** Throws what parseFetchTarget throws; everything that happens on the way is in the verdict. */
+/**
+ * Throws what parseFetchTarget throws, and what a patient one's file does; everything that happens on the way is in the verdict.
+ * Patience is for a certificate that nobody trusts: a refusal, or a gateway that relays, is no matter of time.
+ */
 export async function checkPair(url: string, pair: PairRequest): Promise<PairVerdict> {
+  const { clock, patience } = pair;
+  if (patience === undefined) return checkOnce(url, pair);
+  const start = clock.monotonic();
+  for (;;) {
+    const verdict = await checkOnce(url, { ...pair, bundle: await patience.bundleNow() });
+    if (verdict.verdict !== 'not-trusted' || clock.monotonic() - start >= patience.windowMs) return verdict;
+    await pause(clock, askAgainAfter);
+  }
+}
+
+async function checkOnce(url: string, pair: PairRequest): Promise<PairVerdict> {
   const half = (trust: ServerTrust): Promise<FetchResult> => {
     const { registry, clock, timeoutMs, proxy, dial } = pair;
     return fetchThrough({

@@ -3,7 +3,7 @@ import { millis, systemClock } from '../../src/clock.ts';
 import { checkPair, checkPairs } from '../../src/probe/check-pair.ts';
 import type { PairRequest, PairVerdict } from '../../src/probe/check-pair.ts';
 import { parseHttpProxy } from '../../src/transport/http-proxy.ts';
-import { parseServerTrust } from '../../src/transport/server-trust.ts';
+import { parseServerTrust, type ServerTrust } from '../../src/transport/server-trust.ts';
 import { createTrustRegistry } from '../../src/transport/trust-registry.ts';
 import type { TrustRegistry } from '../../src/transport/trust-registry.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
@@ -132,5 +132,35 @@ describe('a gateway that does not let the request through', () => {
     const nobody = parseHttpProxy(`http://127.0.0.1:${await freePort()}`);
     const verdict = await checkPair(url, requestThrough(proxy, { proxy: nobody }));
     expect(verdict).toMatchObject({ verdict: 'inconclusive', bundle: { code: 'connection-refused', peer: 'proxy' } });
+  });
+});
+
+describe('with patience', () => {
+  const rotated = createTestAuthority({ organisation: 'rotated' });
+  const both = trusted(gatewayCa.pem + rotated.pem, 'the bundle after the rotation');
+  const patient = (windowMs: number, looks: ServerTrust[]): Partial<PairRequest> => ({
+    patience: { windowMs: millis(windowMs), bundleNow: () => Promise.resolve(looks.shift() ?? both) },
+  });
+
+  it('a certificate that nobody trusts is asked for again until the bundle has its anchor', async () => {
+    const looks = [bundle, bundle];
+    const verdict = await check({ kind: 'intercept', authority: rotated }, patient(60_000, looks));
+    expect([verdict.verdict, looks]).toEqual(['intercepted', []]);
+    expect(proxy.asked).toHaveLength(6);
+  });
+
+  it('the window ends', async () => {
+    const verdict = await check({ kind: 'intercept', authority: rotated }, patient(0, [bundle, bundle]));
+    expect(verdict.verdict).toBe('not-trusted');
+    expect(proxy.asked).toHaveLength(2);
+  });
+
+  it.each<[string, ProxyMode, string]>([
+    ['a refusal', { kind: 'refuse', status: 403, rule: 'deny:ads' }, 'refused'],
+    ['a gateway that relays', { kind: 'tunnel', route: () => origin.port }, 'relayed'],
+    ['a closed tunnel', { kind: 'hang-up' }, 'inconclusive'],
+  ])('%s is asked for once: it is no matter of time', async (_, mode, outcome) => {
+    const verdict = await check(mode, patient(60_000, [bundle]));
+    expect([verdict.verdict, proxy.asked.length]).toEqual([outcome, 2]);
   });
 });
