@@ -2,6 +2,7 @@
 // own, and no variable names a file that is not there.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { printable } from '../errors.ts';
 import { actorEnvironment, type ActorEnvironment } from '../projection/actor-environment.ts';
 import { actorVariables, type ActorValue } from '../projection/actor-runtimes.ts';
 import type { InheritedEnvironment } from '../projection/no-proxy.ts';
@@ -10,6 +11,9 @@ import { parseRoots } from '../projection/system-roots.ts';
 import { trustFilePaths, type TrustFiles } from '../projection/trust-files.ts';
 import { isNothing, trustBeyond, writeOwnTrust } from '../projection/write-own-trust.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
+
+/** room for a path as long as one can be, and for what is said of it */
+const maxWarningChars = 5000;
 
 export type ActorRequest = {
   readonly proxyUrl: string;
@@ -27,7 +31,9 @@ export async function prepareActor(request: ActorRequest): Promise<ActorEnvironm
   const p12File = existsSync(files.p12File) ? files.p12File : undefined;
   const trust = { proxyUrl, ...files, p12File };
   const built = actorEnvironment({ trust, own, without, left: new Set([...left, ...withoutFile(files)]) });
-  return { variables: built.variables, warnings: [...warnings, ...built.warnings] };
+  // they repeat words of the environment, which may be anybody's
+  const shown = [...warnings, ...built.warnings].map((warning) => printable(warning, maxWarningChars));
+  return { variables: built.variables, warnings: shown };
 }
 
 type Folded = { readonly files: TrustFiles; readonly left: ReadonlySet<string>; readonly warnings: readonly string[] };

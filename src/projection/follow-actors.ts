@@ -201,8 +201,12 @@ function fileMark(path: string): Mark {
 }
 
 function isYoung(path: string, clock: Clock): boolean {
-  const mtimeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
-  return Math.abs(clock.now() - mtimeMs) < youngMs;
+  try {
+    return Math.abs(clock.now() - statSync(path).mtimeMs) < youngMs;
+  } catch {
+    // gone, or a link to itself: the next look finds another mark when that changes
+    return false;
+  }
 }
 
 function digestOf(content: FileContent): string {

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { draftPattern } from '../settings/trust-volume.ts';
 import { systemCode } from '../system-error.ts';
 import { giveTo, lookUp, syncFolder, unsafe, type Access, type Folder } from './held-folder.ts';
 import type { EntryKind } from './volume-manifest.ts';
@@ -26,8 +27,6 @@ export type PlacedFile = {
   readonly access: Access;
   readonly afterStep: (step: WriteStep) => void;
 };
-
-const draftPattern = /^\.[0-9a-f]{32}\.leafgate-new$/;
 
 /** of its own, so that two writers never share one; the name of the file is not in it, since it may be as long as a name can be */
 export function newDraftName(): string {

@@ -4,6 +4,7 @@ import { constants } from 'node:fs';
 import { open, rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from '../make-folder.ts';
+import { manifestName } from '../settings/trust-volume.ts';
 import { systemCode } from '../system-error.ts';
 import {
   finishFolder,
@@ -18,7 +19,6 @@ import { placeFile, type WriteStep } from './place-file.ts';
 import { namesIn } from './remove-entries.ts';
 import {
   emptyManifest,
-  manifestName,
   maxManifestBytes,
   parseManifest,
   printManifest,

@@ -2,6 +2,7 @@
 // be removed, without a memory elsewhere. It may be anybody's words, since an actor may own the folder: only clean paths
 // below the folder are taken from it. Pure; must not know how anything is removed.
 import { isRecord } from '../is-record.ts';
+import { manifestName } from '../settings/trust-volume.ts';
 
 /** a plain file, or the folder of an NSS database */
 export type EntryKind = 'file' | 'database';
@@ -14,7 +15,6 @@ export type VolumeManifest = {
   readonly folders: ReadonlySet<string>;
 };
 
-export const manifestName = '.leafgate-volume';
 /** a volume has at most 8 sources; this is room for what came and went, and a bound for a file that is not ours */
 export const maxManifestBytes = 256 * 1024;
 const maxManifestEntries = 1000;

@@ -16,6 +16,10 @@ export type TrustVolume = { readonly sources: readonly TrustSource[] };
 
 const maxSources = 8;
 const maxNames = 8;
+/** beside the files of a volume: what was written there */
+export const manifestName = '.leafgate-volume';
+/** drafts of its files, which are removed when a run was killed */
+export const draftPattern = /^\.[0-9a-f]{32}\.leafgate-new$/;
 const maxSegments = 16;
 /** what Linux takes as the name of one file; a path of that length is read in full by everyone */
 const maxPathBytes = 255;
@@ -126,6 +130,8 @@ function pathFault(path: string): string | undefined {
   const segments = path.split('/');
   if (segments.includes('')) return 'a path whose parts are not empty';
   if (segments.some((part) => part === '.' || part.startsWith('..'))) return 'a path without parts . and ..';
+  const isKept = folded(path).split('/')[0] === manifestName || segments.some((part) => draftPattern.test(part));
+  if (isKept) return 'a path without a name that leafgate keeps for itself';
   if (segments.length > maxSegments) return `a path of at most ${maxSegments} parts`;
   return Buffer.byteLength(path) > maxPathBytes ? `a path of at most ${maxPathBytes} bytes` : undefined;
 }

@@ -210,3 +210,10 @@ test('no variable names a file that an older gateway did not write', async () =>
   expect(variables['JAVA_TOOL_OPTIONS']).not.toContain('trustStore');
   expect(variables).toHaveProperty('WGETRC');
 });
+
+test('a warning shows words of the environment on one line, and sends a terminal nothing else', async () => {
+  const { warnings } = await prepare({ NO_PROXY: 'a b\n\u001b[2J/x', SSL_CERT_FILE: '/none/\n\u001b[2J' });
+  expect(warnings).toHaveLength(2);
+  expect(warnings.join('')).toContain('\\u000a\\u001b[2J');
+  expect(warnings.join('')).not.toContain('\n');
+});

@@ -123,12 +123,16 @@ test('a swap of ..data, as a kubelet makes it, is seen', async () => {
   expect((await seen()).toSorted()).toEqual(['a: AA', 'b gone', 'c: C']);
 });
 
-test('what cannot be read is told in place of a content: a folder, a link to nothing, a file that is too large', async () => {
+test('what cannot be read is told in place of a content: a folder, a link to nothing or to itself, a file that is too large', async () => {
   mkdirSync(at('a.yaml'));
   symlinkSync('nothing', at('b.yaml'));
   write('c.yaml', 'x'.repeat(101));
+  symlinkSync('d.yaml', at('d.yaml'));
   await start();
-  expect(told.splice(0).toSorted()).toEqual(['a: unreadable', 'b: unreadable', 'c: too-large', 'first']);
+  expect(told.splice(0).toSorted()).toEqual([
+    ...['a: unreadable', 'b: unreadable', 'c: too-large', 'd: unreadable'],
+    'first',
+  ]);
   expect(await seen()).toEqual([]);
 });
 
