@@ -50,15 +50,12 @@ function channelProblems(node: MapNode, cluster: string): readonly Problem[] {
     const away = endpoints.map((endpoint) => textAt(endpoint.node, 'address')).find((address) => !isLoopback(address));
     return away === undefined ? [] : [problemAt(node, 'sds-cluster-in-clear', { cluster, address: away })];
   }
-  const common = mapAt(tls, 'common_tls_context');
-  const isVerified = validations.some((field) => at(common, field) !== undefined);
-  return isVerified ? [] : [problemAt(node, 'sds-cluster-unverified', { cluster })];
+  if (isVerified(mapAt(tls, 'common_tls_context'))) return [];
+  return [problemAt(node, 'sds-cluster-unverified', { cluster })];
 }
 
-const validations = ['validation_context', 'validation_context_sds_secret_config', 'combined_validation_context'];
-
 function isLoopback(address: string): boolean {
-  return address === '::1' || address === 'localhost' || address.startsWith('127.');
+  return address === '::1' || address === 'localhost' || /^127(?:\.\d{1,3}){3}$/.test(address);
 }
 
 export function unreadRules({ root, selectors }: BootstrapView): readonly Problem[] {
@@ -98,11 +95,21 @@ function forwardsUnread(chain: MapNode): boolean {
   });
 }
 
-const validationFields = [
-  'validation_context',
-  'validation_context_sds_secret_config',
-  'combined_validation_context',
+/** what makes Envoy judge a certificate; a validation context without any of it verifies nothing (Envoy, CertificateValidationContext) */
+const judgingFields = [
+  'trusted_ca',
+  'system_root_certs',
+  'ca_certificate_provider_instance',
+  'verify_certificate_spki',
+  'verify_certificate_hash',
+  'custom_validator_config',
 ] as const;
+
+const combined = 'combined_validation_context';
+const secretField = 'validation_context_sds_secret_config';
+/** contexts that stand in the bootstrap; what a secret says is not seen from here */
+const writtenContexts = [['validation_context'], [combined, 'default_validation_context']] as const;
+const secretContexts = [[secretField], [combined, secretField]] as const;
 
 export function originRules(view: BootstrapView): readonly Problem[] {
   const sds = new Set(sdsClusters(view));
@@ -126,7 +133,12 @@ function originProblems(cluster: MapNode): readonly Problem[] {
 function isVerified(common: MapNode | undefined): boolean {
   if (common === undefined) return false;
   const untrusted = findMaps(common, (node) => textAt(node, 'trust_chain_verification') === 'ACCEPT_UNTRUSTED');
-  return untrusted.length === 0 && validationFields.some((field) => at(common, field) !== undefined);
+  if (untrusted.length > 0) return false;
+  const judges = writtenContexts.map((path) => mapAt(common, ...path));
+  return (
+    secretContexts.some((path) => at(common, ...path) !== undefined) ||
+    judges.some((context) => judgingFields.some((field) => at(context, field) !== undefined))
+  );
 }
 
 /** a cache is named wherever it is used, and is the same by its name */

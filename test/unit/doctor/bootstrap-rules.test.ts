@@ -57,6 +57,11 @@ const anyServer = {
   name: 'envoy.transport_sockets.tls',
   typed_config: { '@type': type('transport_sockets.tls.v3.UpstreamTlsContext'), common_tls_context: modern },
 };
+const roots = { trusted_ca: { filename: '/etc/envoy/tls/ca.crt' } };
+const serverBy = (validation_context: object): object => ({
+  ...anyServer,
+  typed_config: { ...anyServer.typed_config, common_tls_context: { ...modern, validation_context } },
+});
 const pipe: Path = ['admin', 'address', 'pipe'];
 const adminOn = (address: string): Change =>
   set(['admin', 'address'], { socket_address: { address, port_value: 9901 } });
@@ -139,6 +144,27 @@ const cases: readonly (readonly [string, Change, string])[] = [
       set([...sdsCluster, 'transport_socket'], anyServer),
     ),
     'sds-cluster-unverified',
+  ],
+  [
+    'a server that any certificate will do for',
+    together(
+      set([...sdsCluster, 'load_assignment'], overTcp('192.0.2.1')),
+      set([...sdsCluster, 'transport_socket'], serverBy({ ...roots, trust_chain_verification: 'ACCEPT_UNTRUSTED' })),
+    ),
+    'sds-cluster-unverified',
+  ],
+  [
+    'a server that is verified by nothing',
+    together(
+      set([...sdsCluster, 'load_assignment'], overTcp('192.0.2.1')),
+      set([...sdsCluster, 'transport_socket'], serverBy({})),
+    ),
+    'sds-cluster-unverified',
+  ],
+  [
+    'a name that only looks like loopback, in clear',
+    set([...sdsCluster, 'load_assignment'], overTcp('127.example.com')),
+    'sds-cluster-in-clear',
   ],
   ['envoy.string', addHttpFilter(sharedObject('envoy.string', 'ONCE')), 'shared-string-object'],
   ['an open chain by default', set([...listener, 'default_filter_chain'], tcpChain), 'open-default-chain'],
