@@ -1,5 +1,5 @@
 // How many strangers may be in a handshake at once, and how often one address may fail at it: decided when a connection is
-// accepted, before it costs a signature. Who succeeds is never slowed down. Pure: time comes in as an argument.
+// accepted, before it costs a signature. A success never counts as a failure. Pure: time comes in as an argument.
 import type { DurationMs } from '../clock.ts';
 
 const gateLimits = {

@@ -43,7 +43,7 @@ function merged(name: string, effect: TrustEffect, readBy: string, reason: strin
   return { name, value: 'merged', effect, readBy, reason };
 }
 
-/** Measured with 22 clients, each from an empty environment, unless `versions` says otherwise. */
+/** Measured with clients (docs/clients.md among them), each from an empty environment, unless `versions` says otherwise. */
 export const actorRuntimes: readonly ActorRuntime[] = [
   {
     key: 'proxy',
