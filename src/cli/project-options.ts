@@ -43,6 +43,7 @@ export function readProjectOptions(values: ProjectValues, source: SettingSource)
   const what = attempt(() => readWhat(values));
   const fileMode = attempt(() => (values.mode === undefined ? 0o644 : parseMode(values.mode)));
   const owner = attempt(() => (values.owner === undefined ? undefined : parseOwner(values.owner)));
+  attempt(() => needFolder(values.dir));
   const health = givenTexts(textSettings.metrics, source).at(-1);
   const settings = {
     bundlesFile: values.bundles,
@@ -56,6 +57,18 @@ export function readProjectOptions(values: ProjectValues, source: SettingSource)
   throwAny();
   if (what === undefined || fileMode === undefined) throw LeafgateError.from('an option was lost');
   return { ...settings, what, fileMode, folderMode: folderModeFor(fileMode) };
+}
+
+/** as of a variable in a script that was never set */
+function needFolder(dir: string): void {
+  if (dir !== '') return;
+  const fields = {
+    setting: '--dir',
+    value: dir,
+    expected: 'the path of a folder',
+    example: '--dir /run/leafgate/trust',
+  };
+  throw settingsErrors.error('setting-malformed', fields);
 }
 
 function readWhat({ volume, actors, once = false, dir }: ProjectValues): ProjectSettings['what'] {

@@ -146,8 +146,13 @@ class Keeper implements VolumeKeeper {
     if (volume === undefined) return this.#takeAway(kept);
     const resolver = this.#resolver;
     if (resolver === undefined) return true;
-    const held = (kept.held ??= await heldFiles(kept.writer, volume));
+    const { held, trouble } = await lookInto(kept, volume);
     const { writes, states, isWhole } = judgeVolume(volume, (source) => resolver.resolve(source), held);
+    // a folder that cannot be looked into is for the write to tell of
+    if (trouble !== undefined && writes.length === 0) {
+      if (states.some(({ kind }) => kind === 'waiting')) return false;
+      throw trouble;
+    }
     const outcomes = writes.length === 0 ? [] : await kept.writer.write(writes);
     const sources = states.map((state) => settledState(state, outcomes, held));
     for (const [index, { kind }] of outcomes.entries()) {
@@ -156,7 +161,7 @@ class Keeper implements VolumeKeeper {
     }
     const written = outcomes.filter(({ kind }) => kind === 'written').length;
     if (kept.wanted === volume) this.#options.events.judged({ name: kept.name, sources }, written);
-    if (outcomes.some(({ kind }) => kind === 'failed')) return false;
+    if (trouble !== undefined || outcomes.some(({ kind }) => kind === 'failed')) return false;
     if (isWhole) await clean(kept, volume, held);
     return true;
   }
@@ -195,6 +200,17 @@ async function clean(kept: Kept, volume: TrustVolume, held: Map<string, HeldFile
   await kept.writer.removeOthers(paths);
   for (const path of held.keys()) if (!paths.includes(path)) held.delete(path);
   kept.cleanedFor = volume;
+}
+
+type LookedInto = { readonly held: Map<string, HeldFile>; readonly trouble?: LeafgateError };
+
+/** What is there is remembered once it is known. */
+async function lookInto(kept: Kept, volume: TrustVolume): Promise<LookedInto> {
+  try {
+    return { held: (kept.held ??= await heldFiles(kept.writer, volume)) };
+  } catch (thrown) {
+    return { held: new Map(), trouble: LeafgateError.from(thrown) };
+  }
 }
 
 async function heldFiles(writer: VolumeWriter, { sources }: TrustVolume): Promise<Map<string, HeldFile>> {

@@ -55,7 +55,7 @@ export type FakeWriter = VolumeWriter & {
   readonly disk: Map<string, { readonly form: WantedFile['form']; readonly text: string }>;
   /** every call, as a word and its paths */
   readonly calls: string[];
-  /** paths that cannot be written until they are taken out */
+  /** paths that cannot be written until they are taken out, and `sweep` */
   readonly broken: Map<string, LeafgateError>;
   /** writing waits for this */
   hold: Promise<void> | undefined;
@@ -70,7 +70,11 @@ export function createFakeWriter(): FakeWriter {
     calls,
     broken,
     hold: undefined,
-    sweep: async () => 0,
+    sweep: async () => {
+      const error = broken.get('sweep');
+      if (error !== undefined) throw error;
+      return 0;
+    },
     held: async () => new Map([...disk].map(([path, { form }]) => [path, form === 'NSS' ? 'database' : 'file'])),
     write: async (files) => {
       calls.push(`write ${files.map(({ path }) => path).join(' ')}`);

@@ -61,6 +61,7 @@ test.each<[readonly string[], Partial<ProjectValues>]>([
   [['project-what-missing'], {}],
   [['project-what-twice'], { volume: 'v', actors: 'a' }],
   [['project-once-for-one'], { actors: 'a', once: true }],
+  [['setting-malformed'], { volume: 'v', dir: '' }],
   [['project-folders-same'], { actors: '/out/../out/' }],
 ])('%j', (codes, values) => {
   expect(codesOf(values)).toEqual(codes);

@@ -267,3 +267,20 @@ test('closing waits for what is being written, and writes nothing more', async (
   expect(writer('x').calls).toEqual(['write one']);
   expect(resolver.isClosed()).toBe(true);
 });
+
+test('a folder that cannot be looked into is told of by the files that cannot be written there', async () => {
+  const { keeper, resolver, start, writer, kinds, told, clock, disk } = createWorld({ a: pending });
+  const noFolder = testError('no-folder', 'x is no folder');
+  writer('x').broken.set('sweep', noFolder).set('one', noFolder);
+  keeper.put('x', volumeOf({ one: 'a' }));
+  await start();
+  resolver.say({ a: 'A' });
+  await settle();
+  expect(kinds('x')).toBe('lacking!');
+  expect(told).toEqual([]);
+  writer('x').broken.clear();
+  clock.advanceToNext();
+  await settle();
+  expect(kinds('x')).toBe('current');
+  expect(disk('x')).toEqual({ one: 'A' });
+});
