@@ -263,6 +263,11 @@ export const cliErrors = errorSlice({
     remedy: 'give with --actors a folder that this user may read',
     exitCode: exitCodes.environment,
   },
+  'project-roots-unreadable': {
+    message: 'the file system {folder}, whose roots are asked for, cannot be looked into: {detail}',
+    remedy: 'give with --roots-from the folder where that file system begins',
+    exitCode: exitCodes.environment,
+  },
   usage: {
     message: '{detail}',
     remedy: 'see `leafgate {command}--help`',

@@ -1,5 +1,6 @@
 // Trust delivery as a command: joins the list of bundles, the volumes of one actor or of all of a node, and the folder for
 // their files; says when they are there, and keeps them until it is told to stop.
+import { opendir } from 'node:fs/promises';
 import { LeafgateError } from '../errors.ts';
 import { startHealthServer } from '../observe/health-server.ts';
 import { followTextFile } from '../projection/follow-text-file.ts';
@@ -8,6 +9,8 @@ import type { BundleAllowlist } from '../settings/bundle-allowlist.ts';
 import { allowlistWords, volumeWords } from '../settings/delivery-errors.ts';
 import type { DeliveryReading } from '../settings/delivery-file.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
+import { systemReason } from '../system-error.ts';
+import { cliErrors } from './cli-errors.ts';
 import { closeAndTell, createClosers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
 import { countLostLines } from './count-lost-lines.ts';
@@ -75,7 +78,8 @@ type Inputs = {
 };
 
 /** @throws one error with everything that is wrong in the two files */
-async function readInputs({ bundlesFile, what }: ProjectSettings): Promise<Inputs> {
+async function readInputs({ bundlesFile, what, rootsFrom }: ProjectSettings): Promise<Inputs> {
+  if (rootsFrom !== undefined) await needFileSystem(rootsFrom);
   const { attempt, throwAny } = createProblems();
   const bundles = await readRegularFile(bundlesFile, allowlistWords.maxBytes);
   const allowlist = attempt(() => valueOf(readAllowlist(bundles, bundlesFile)));
@@ -83,6 +87,15 @@ async function readInputs({ bundlesFile, what }: ProjectSettings): Promise<Input
   throwAny();
   if (allowlist === undefined) throw LeafgateError.from('the list of bundles was lost');
   return { bundles, allowlist, one };
+}
+
+/** One that is not there has no roots, for which the built-in ones would be taken: a name that is wrong must not widen trust. */
+async function needFileSystem(folder: string): Promise<void> {
+  try {
+    await (await opendir(folder)).close();
+  } catch (thrown) {
+    throw cliErrors.error('project-roots-unreadable', { folder, detail: systemReason(thrown) }, thrown);
+  }
 }
 
 type WantedVolume = { readonly file: string; readonly isOnce: boolean };

@@ -81,6 +81,11 @@ test('a bundle of the cluster without an access to one fails the start and says 
   expect([status, stderr]).toEqual([2, expect.stringContaining('[kubeconfig-unreadable]')]);
 });
 
+test('a file system for roots that is not there fails the start, and is not taken for one without roots', async () => {
+  const { status, stderr } = await world.once('--roots-from', world.folder.file('none'));
+  expect([status, stderr]).toEqual([3, expect.stringContaining('[project-roots-unreadable]')]);
+});
+
 test('a change reaches the file, at the same path, and whoever had it open reads the old one', async () => {
   world.put('mitm', [one]);
   const running = await world.start();
