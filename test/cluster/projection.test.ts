@@ -124,7 +124,7 @@ describeWithControlPlane('trust files from a cluster', needs, (plane) => {
     const running = await world.start(...args);
     await reaches(world, textOf(one));
     await cluster.remove('one');
-    await waitFor('a kept file', () => running.metric('leafgate_projection_sources{state="kept"}'));
+    await waitFor('a kept file', async () => (await running.metric('leafgate_projection_sources{state="kept"}')) > 0);
     expect(world.written('ca.pem')).toBe(textOf(one));
     expect(running.process.stderr().split('the last good trust files of a bundle stay').length - 1).toBe(1);
     await cluster.publish('one', [two]);

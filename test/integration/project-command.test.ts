@@ -135,7 +135,7 @@ test('a source that goes bad or away leaves its last good file, which is told on
   await reaches(textOf(one));
   await waitFor('readiness', async () => (await running.ready()).status === 200);
   rmSync(world.sourceOf('mitm'));
-  await waitFor('a kept file', () => running.metric('leafgate_projection_sources{state="kept"}'));
+  await waitFor('a kept file', async () => (await running.metric('leafgate_projection_sources{state="kept"}')) > 0);
   world.put('extra', [three]);
   await reaches(textOf(three), 'extra.pem');
   expect(world.written('certs/ca.pem')).toBe(textOf(one));
@@ -213,7 +213,7 @@ test('another list of bundles is in force, a broken one is told and changes noth
   world.put('extra', [three]);
   await reaches(textOf(three));
   world.allow({ other: { file: world.sourceOf('extra') } });
-  await waitFor('a kept file', () => running.metric('leafgate_projection_sources{state="kept"}'));
+  await waitFor('a kept file', async () => (await running.metric('leafgate_projection_sources{state="kept"}')) > 0);
   expect(world.written('certs/ca.pem')).toBe(textOf(three));
   world.allow({ mitm: { clusterTrustBundle: { name: 'example.com:mitm:a' } } });
   await running.process.waitForOutput(/kubeconfig-unreadable/);
