@@ -1,5 +1,6 @@
 // The port with mutual TLS, real sockets on loopback: who is let in, who is not and why, and what becomes of open connections
 // when certificates, CAs and names change under them.
+import { createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -9,7 +10,7 @@ import type { AllowedClients } from '../../../src/channel/judge-peer.ts';
 import { TlsChannel, type TlsChannelParts } from '../../../src/channel/tls-channel.ts';
 import { epoch, hours, millis, minutes, plus, systemClock } from '../../../src/clock.ts';
 import { parseListenAddress } from '../../../src/settings/parse-listen.ts';
-import type { MadeCa } from '../../support/ca-workshop.ts';
+import { makeCa, type MadeCa } from '../../support/ca-workshop.ts';
 import {
   channelFilesOf,
   clientName,
@@ -20,7 +21,7 @@ import {
   type ChannelFiles,
   type ClientSide,
 } from '../../support/channel-workshop.ts';
-import { hoursAgo, issueCredential, makeCurrentCa } from '../../support/credential-workshop.ts';
+import { caPem, hoursAgo, issueCredential, makeCurrentCa } from '../../support/credential-workshop.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { waitFor, withDeadline } from '../../support/wait-for.ts';
 
@@ -38,6 +39,7 @@ afterEach(() => {
   for (const channel of channels.splice(0)) channel.close();
 });
 
+const ended = { notBefore: hoursAgo(5), notAfter: hoursAgo(1) };
 const listed: AllowedClients = { kind: 'listed', names: new Set([clientName, 'spiffe://test/envoy', 'last-resort']) };
 
 function materialOf(files: ChannelFiles): ChannelMaterial {
@@ -107,7 +109,6 @@ describe('a client is let in', () => {
 });
 
 describe('a client is not let in, and nothing is spoken with it', () => {
-  const expired = { notBefore: hoursAgo(5), notAfter: hoursAgo(1) };
   test.each<[string, () => ClientSide, string, Parameters<typeof openClient>[2]?]>([
     ['without a certificate', () => ({ ...clientOf(ca), credential: undefined }), 'no-certificate'],
     ['with one of another CA', () => ({ ...clientOf(ca), credential: clientOf(otherCa).credential }), 'wrong-ca'],
@@ -116,7 +117,7 @@ describe('a client is not let in, and nothing is spoken with it', () => {
       () => ({ ...clientOf(ca), credential: issueCredential(undefined, { dnsNames: [clientName] }) }),
       'wrong-ca',
     ],
-    ['with one that has expired', () => clientOf(ca, expired), 'expired'],
+    ['with one that has expired', () => clientOf(ca, ended), 'expired'],
     [
       'with one that is not valid yet',
       () => clientOf(ca, { notBefore: hoursAgo(-1), notAfter: hoursAgo(-2) }),
@@ -235,6 +236,36 @@ describe('an open connection', () => {
     clock.advance(minutes(2));
     await closed(peer);
     expect(told.at(-1)).toBe(`ended expired ${clientName}`);
+  });
+
+  function sending(client: ClientSide, one: MadeCa): ClientSide {
+    if (client.credential === undefined) throw new Error('no credential');
+    const certificatePem = client.credential.certificatePem + caPem(one);
+    return { ca: caPem(ca), credential: { ...client.credential, certificatePem } };
+  }
+
+  test('ends within a minute of the end of a CA between that it needs', async () => {
+    const clock = createFakeClock(Date.now());
+    const [soon, later] = [hours(1), hours(2)].map((span) => ({ notAfter: plus(epoch(Date.now()), span) }));
+    const between = makeCa({ issuer: ca, notBefore: hoursAgo(1), ...soon });
+    const { port, told, served } = await start({ clock });
+    const peer = open(port, sending(clientOf(between, later), between));
+    await waitFor('the socket', () => served.length === 1);
+    clock.advance(minutes(62));
+    await closed(peer);
+    expect(told.at(-1)).toBe(`ended expired ${clientName}`);
+  });
+
+  test('stays when a certificate ends that it sent and that nobody needs, as one of a CA of before', async () => {
+    const clock = createFakeClock(Date.now());
+    const { subjectDer } = ca.certificate;
+    const cross = makeCa({ subjectDer, publicKey: createPublicKey(ca.key), issuer: otherCa, ...ended });
+    const { port, told, served } = await start({ clock });
+    const peer = open(port, sending(clientOf(ca), cross));
+    await waitFor('the socket', () => served.length === 1);
+    clock.advance(minutes(2));
+    expect(told).toEqual([`admitted dns ${clientName}`]);
+    expect(peer.closed).toBe(false);
   });
 
   test('a handshake that began with CAs of before is judged by those of now', async () => {
