@@ -65,7 +65,7 @@ describeWithTools('the Secrets that docs/kubernetes.md makes by openssl', ['open
     const name = spec.servingTLS.secretName;
     const names = requiredDnsNames(metadata.name, metadata.namespace, 'cluster.local');
     const secret = { namespace: metadata.namespace, name };
-    const judgement = judgeServingSecret(
+    const { judgement } = judgeServingSecret(
       { kind: 'found', value: sent(name) },
       { secret, requiredDnsNames: names, now: now() },
     );
