@@ -7,6 +7,7 @@ import { readTerms } from './egress-gateway-terms.ts';
 import type { EgressGatewaySpec, ReadTrust, TrustBundleSpec } from './egress-gateway-types.ts';
 import type { Field, FieldMap, FieldReader } from './field-reader.ts';
 import * as names from './kubernetes-names.ts';
+import { sdsNameOf } from './pod-layout.ts';
 import { policyObject } from './policy-object.ts';
 import { PolicyReader } from './policy-reader.ts';
 import { policyKeys, readPolicyWithDryRun } from './policy-with-dry-run.ts';
@@ -43,6 +44,7 @@ export function readSpec(field: Field, gatewayName: string, reader: FieldReader)
   const deploymentName = reader.text(part('deploymentName'), names.objectNameRule) ?? gatewayName;
   const gateway = readTerms(part, reader);
   checkFront(part, reader);
+  if (sds.transport === 'TCP' && deploymentName === sdsNameOf(gatewayName)) refuseSharedName(part, reader);
   const { allowEd25519 } = sds;
   const trust = { caPool: secretName === undefined ? undefined : { secretName }, trustBundle, allowEd25519 };
   if (secretName === undefined || trustBundle === undefined || policies === undefined || gateway === undefined) {
@@ -111,6 +113,12 @@ function readClients(field: Field, reader: FieldReader): EgressGatewaySpec['clie
 }
 
 /** What only means something for clients that speak TLS to the proxy. */
+/** the two have different files to start with: one Deployment under both would be rolled for each of them in turn, for ever */
+function refuseSharedName(part: FieldMap, reader: FieldReader): void {
+  const detail = 'is what the Deployment of its SDS servers is called, with spec.sds.transport TCP';
+  reader.clash(part('deploymentName'), detail, "name the Deployment with the gateway's Envoy, or leave it out");
+}
+
 function checkFront(part: FieldMap, reader: FieldReader): void {
   if (part('servingTLS').value !== undefined) return;
   for (const [outer, inner] of [

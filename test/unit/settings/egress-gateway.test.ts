@@ -230,6 +230,11 @@ describe('what is wrong with an EgressGateway', () => {
     ['nobody who may connect', { listener: { allowFrom: [] } }, 'spec.listener.allowFrom is missing'],
     ['bits after the prefix', { listener: { allowFrom: ['10.1.2.3/8'] } }, 'write it like 10.0.0.0/8'],
     ['TLS for a unix socket', { sds: { tls: { allowAnyClient: true } } }, 'spec.sds.tls is for the transport TCP'],
+    [
+      'one Deployment for Envoy and for the SDS servers',
+      { ...tcp({ secretRef: { name: 'a' }, allowAnyClient: true }), deploymentName: 'egress-sds' },
+      'spec.deploymentName is what the Deployment of its SDS servers is called',
+    ],
     ['no client of SDS', tcp({ allowedSANs: [] }), 'spec.sds.tls.allowedSANs names no client'],
     [
       'some and all clients',
