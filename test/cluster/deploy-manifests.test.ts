@@ -9,7 +9,7 @@ import type { Deployment, Manifest } from '../support/manifest-types.ts';
 import { ofKind, parseManifests, shippedManifest, shippedManifests } from '../support/shipped-manifests.ts';
 
 const page = readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8');
-const installed = shippedManifests('controller', 'bounds', 'gateway');
+const installed = shippedManifests('controller', 'bounds', 'gateway', 'sds');
 
 describeWithControlPlane('the shipped manifests', {}, (plane) => {
   let admin: RawApi;

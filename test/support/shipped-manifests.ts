@@ -6,7 +6,7 @@ import type { Kinds, Manifest } from './manifest-types.ts';
 
 export const deployFolder = new URL('../../deploy/', import.meta.url).pathname;
 
-export type ShippedFolder = 'controller' | 'bounds' | 'gateway';
+export type ShippedFolder = 'controller' | 'bounds' | 'gateway' | 'sds';
 
 export function shippedManifests(...folders: readonly ShippedFolder[]): readonly Manifest[] {
   return folders.flatMap((folder) =>

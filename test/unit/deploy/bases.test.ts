@@ -24,18 +24,18 @@ const example = (part: 'controller' | 'gateway', texts?: ReadonlyMap<string, str
 const namesFile = join(deployFolder, 'example', 'names', 'names.yaml');
 
 describe('the bases', () => {
-  test.each(['controller', 'bounds', 'gateway'] as const)('%s lists each of its files once', (folder) => {
+  test.each(['controller', 'bounds', 'gateway', 'sds'] as const)('%s lists each of its files once', (folder) => {
     expect([...resourcesOf(folder)].sort()).toEqual(yamlFilesOf(folder));
   });
 
   test('label every object, and give its namespace to each that has one', () => {
     const clusterWide = ['Namespace', 'ClusterRole', 'ClusterRoleBinding', 'CustomResourceDefinition'];
-    for (const { kind, metadata } of shippedManifests('controller', 'bounds', 'gateway')) {
+    for (const { kind, metadata } of shippedManifests('controller', 'bounds', 'gateway', 'sds')) {
       const about = `${kind} ${metadata.name}`;
       expect(metadata.labels, about).toMatchObject({
         'app.kubernetes.io/name': 'leafgate',
         'app.kubernetes.io/part-of': 'leafgate',
-        'app.kubernetes.io/component': expect.stringMatching(/^(controller|bounds|gateway)$/) as string,
+        'app.kubernetes.io/component': expect.stringMatching(/^(controller|bounds|gateway|sds)$/) as string,
       });
       const isClusterWide = clusterWide.includes(kind) || kind.startsWith('ValidatingAdmission');
       expect(metadata.namespace === undefined, about).toBe(isClusterWide);
