@@ -35,6 +35,7 @@ import {
   whyNoPodWorld,
   type PodWorld,
 } from '../support/pod-world.ts';
+import { mainScript } from '../support/gateway-under-test.ts';
 import { startProbingActor, type ProbingActor } from '../support/probing-actor.ts';
 import type { StartedProcess } from '../support/run-command.ts';
 import { createTempFolder } from '../support/temp-folder.ts';
@@ -218,6 +219,24 @@ describeWithControlPlane('trust delivery from a pool to an actor', { tools }, (p
       const { stdout, stderr } = await way(name).actor.run(['curl', '-sS', '--max-time', '20', url(host)]);
       expect([host, stdout, stderr]).toEqual([host, expect.stringMatching(`^secure ${host}`), '']);
     }
+  });
+
+  bothWays('the command that asks by both trusts gives its verdict in one word (%s)', async (name) => {
+    const trusts = ['--ca', '/mnt/ca.pem', '--system-roots', temp.file('origin-ca.pem'), '--wait', '30s', '--json'];
+    const check = async (host: string): Promise<unknown> => {
+      const { stdout } = await way(name).actor.run([
+        process.execPath,
+        mainScript,
+        'probe',
+        'check',
+        url(host),
+        ...trusts,
+      ]);
+      return (JSON.parse(stdout) as { readonly verdict: string }).verdict;
+    };
+    expect(await check('api.example.com')).toBe('intercepted');
+    expect(await check(relayed)).toBe('relayed');
+    expect(await check(denied)).toBe('refused');
   });
 
   test('a CA that is added while the actors run is in the same file, and then signs: nobody is untrusted on the way', async () => {
