@@ -1,12 +1,13 @@
 // Keeps the files of volumes as their bundles are: joins a resolver, which knows backends, with a writer for each volume,
 // which knows none. What cannot be had or written leaves the last good file, and is tried again. Must not know where
 // volumes come from.
-import type { Clock, Timer } from '../clock.ts';
+import { millis, seconds, type Clock, type Timer } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import { backoffMs } from '../kube/backoff.ts';
 import type { TrustVolume } from '../settings/trust-volume.ts';
 import { judgeVolume, unwrittenState, type HeldFile, type SourceState } from './judge-volume.ts';
 import type { BundleResolver } from './resolve-bundles.ts';
+import { entryKindOf } from './volume-manifest.ts';
 import { createVolumeTurns, type VolumeTurns } from './volume-turns.ts';
 import type { VolumeWriter } from './write-volume.ts';
 
@@ -48,6 +49,9 @@ export interface VolumeKeeper {
 /** a writer holds three descriptors, and four threads do the waiting for the disk: more would only wait in line */
 const parallel = 16;
 
+/** whoever may write to the folder can take a file away: nothing tells of it, so that it is looked for (0.5 ms a volume) */
+const checkEvery = seconds(30);
+
 export function createVolumeKeeper(options: KeeperOptions): VolumeKeeper {
   return new Keeper(options);
 }
@@ -59,10 +63,12 @@ type Kept = {
   wanted: TrustVolume | undefined;
   /** undefined: nobody has looked yet */
   held: Map<string, HeldFile> | undefined;
+  /** whether what is held is to be looked for again */
+  isUnchecked: boolean;
   /** whose other files have been taken away */
   cleanedFor: TrustVolume | undefined;
   failures: number;
-  retry: Timer | undefined;
+  again: Timer | undefined;
 };
 
 class Keeper implements VolumeKeeper {
@@ -70,6 +76,7 @@ class Keeper implements VolumeKeeper {
   readonly #volumes = new Map<string, Kept>();
   readonly #turns: VolumeTurns;
   #resolver: BundleResolver | undefined;
+  #isClosed = false;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -105,15 +112,16 @@ class Keeper implements VolumeKeeper {
   }
 
   async close(): Promise<void> {
-    for (const { retry } of this.#volumes.values()) retry?.cancel();
+    this.#isClosed = true;
+    for (const { again } of this.#volumes.values()) again?.cancel();
     await this.#turns.close();
     await this.#resolver?.close();
   }
 
   #open(name: string): Kept {
     const writer = this.#options.openWriter(name);
-    const fresh = { wanted: undefined, held: undefined, cleanedFor: undefined, failures: 0, retry: undefined };
-    const kept: Kept = { name, writer, ...fresh };
+    const nothing = { wanted: undefined, held: undefined, cleanedFor: undefined, again: undefined };
+    const kept: Kept = { name, writer, ...nothing, isUnchecked: false, failures: 0 };
     this.#volumes.set(name, kept);
     return kept;
   }
@@ -126,19 +134,31 @@ class Keeper implements VolumeKeeper {
   async #take(name: string): Promise<void> {
     const kept = this.#volumes.get(name);
     if (kept === undefined) return;
-    kept.retry?.cancel();
+    kept.again?.cancel();
     const isDone = await this.#work(kept, kept.wanted).catch((thrown: unknown) => {
       this.#options.events.failed(name, LeafgateError.from(thrown));
       return false;
     });
-    if (isDone) kept.failures = 0;
+    if (this.#isClosed) return;
+    if (isDone) this.#checkLater(kept);
     else this.#tryAgain(kept);
+  }
+
+  /** not all volumes of a node at once */
+  #checkLater(kept: Kept): void {
+    kept.failures = 0;
+    if (kept.wanted === undefined) return;
+    const delay = millis(checkEvery * (0.75 + 0.5 * this.#options.random()));
+    kept.again = this.#options.clock.after(delay, () => {
+      kept.isUnchecked = true;
+      this.#turns.add(kept.name);
+    });
   }
 
   #tryAgain(kept: Kept): void {
     kept.failures += 1;
     const delay = backoffMs(kept.failures, this.#options.random);
-    kept.retry = this.#options.clock.after(delay, () => this.#turns.add(kept.name));
+    kept.again = this.#options.clock.after(delay, () => this.#turns.add(kept.name));
   }
 
   /** False where something is to be tried again although no bundle changes. */
@@ -207,15 +227,23 @@ type LookedInto = { readonly held: Map<string, HeldFile>; readonly trouble?: Lea
 /** What is there is remembered once it is known. */
 async function lookInto(kept: Kept, volume: TrustVolume): Promise<LookedInto> {
   try {
-    return { held: (kept.held ??= await heldFiles(kept.writer, volume)) };
+    const held = (kept.held ??= await heldFiles(kept.writer, volume));
+    if (kept.isUnchecked) await forgetMissing(kept.writer, held);
+    kept.isUnchecked = false;
+    return { held };
   } catch (thrown) {
     return { held: new Map(), trouble: LeafgateError.from(thrown) };
   }
 }
 
+async function forgetMissing(writer: VolumeWriter, held: Map<string, HeldFile>): Promise<void> {
+  const there = await writer.held();
+  for (const [path, { form }] of held) if (there.get(path) !== entryKindOf(form)) held.delete(path);
+}
+
 async function heldFiles(writer: VolumeWriter, { sources }: TrustVolume): Promise<Map<string, HeldFile>> {
   await writer.sweep();
   const there = await writer.held();
-  const ours = sources.filter(({ path, form }) => there.get(path) === (form === 'NSS' ? 'database' : 'file'));
+  const ours = sources.filter(({ path, form }) => there.get(path) === entryKindOf(form));
   return new Map(ours.map(({ path, form }) => [path, { form, text: undefined }]));
 }

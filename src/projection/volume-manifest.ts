@@ -2,10 +2,14 @@
 // be removed, without a memory elsewhere. It may be anybody's words, since an actor may own the folder: only clean paths
 // below the folder are taken from it. Pure; must not know how anything is removed.
 import { isRecord } from '../is-record.ts';
-import { manifestName } from '../settings/trust-volume.ts';
+import { manifestName, type TrustForm } from '../settings/trust-volume.ts';
 
 /** a plain file, or the folder of an NSS database */
 export type EntryKind = 'file' | 'database';
+
+export function entryKindOf(form: TrustForm): EntryKind {
+  return form === 'NSS' ? 'database' : 'file';
+}
 
 export type VolumeManifest = {
   /** whether the volume's own folder was made by leafgate */

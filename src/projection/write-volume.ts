@@ -21,7 +21,7 @@ import {
   type VolumeFolder,
   type VolumeFolderOptions,
 } from './volume-folder.ts';
-import { whyUnclean, type EntryKind } from './volume-manifest.ts';
+import { entryKindOf, whyUnclean, type EntryKind } from './volume-manifest.ts';
 import { split, within } from './walk-volume.ts';
 
 export type WantedFile = TrustFile & { readonly form: TrustForm };
@@ -139,7 +139,7 @@ async function writeGood(writing: Writing, files: readonly WantedFile[]): Promis
     return files.map(({ path }) => failed(path, error));
   }
   try {
-    const kinds = new Map(files.map(({ path, form }) => [path, kindOf(form)] as const));
+    const kinds = new Map(files.map(({ path, form }) => [path, entryKindOf(form)] as const));
     const claimed = await claimPaths(volume, kinds, writing.afterStep);
     const outcomes: WriteOutcome[] = [];
     // databases last, since they take a process and its time
@@ -155,10 +155,6 @@ async function writeGood(writing: Writing, files: readonly WantedFile[]): Promis
   } finally {
     await volume.top.handle.close();
   }
-}
-
-function kindOf(form: TrustForm): EntryKind {
-  return form === 'NSS' ? 'database' : 'file';
 }
 
 function rankOf({ form }: WantedFile): number {

@@ -1,5 +1,6 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { seconds } from '../../../src/clock.ts';
 import { createVolumeKeeper, type VolumeState } from '../../../src/projection/keep-volumes.ts';
 import type { TrustForm, TrustVolume } from '../../../src/settings/trust-volume.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -66,6 +67,18 @@ test('each file of a volume is written as its bundles are, and again when they c
   await settle();
   expect(disk('x')).toEqual({ one: 'A', both: 'ABB' });
   expect(told).toEqual(['x 2', 'x 1']);
+});
+
+test('a file that somebody takes away is written again within 40 seconds, and nothing else is', async () => {
+  const { keeper, start, disk, told, writer, clock } = createWorld();
+  keeper.put('x', volumeOf({ one: 'a', two: 'b' }));
+  keeper.put('y', volumeOf({ one: 'a' }));
+  await start();
+  writer('x').disk.delete('one');
+  clock.advance(seconds(40));
+  await settle();
+  expect(disk('x')).toEqual({ one: 'A', two: 'B' });
+  expect(told).toEqual(['x 2', 'y 1', 'x 1']);
 });
 
 test('a change that gives the same text writes nothing', async () => {
@@ -169,6 +182,9 @@ test('a file that cannot be written is tried again, ever later, and holds up no 
   clock.advance(1);
   await settle();
   expect(disk('x')).toEqual({ one: 'A', two: 'B' });
+  // for each volume the look for what somebody takes away
+  expect(clock.pendingTimers()).toBe(2);
+  await keeper.close();
   expect(clock.pendingTimers()).toBe(0);
 });
 
