@@ -68,7 +68,7 @@ function checkedProxy(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isProxy = url !== undefined && /^https?:$/.test(url.protocol) && url.hostname !== '';
   if (!isProxy || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    throw cliErrors.error('env-proxy-invalid', { value: text });
+    throw cliErrors.error('env-proxy-invalid', { value: text.replace(/\/\/.*@/, '//…@') });
   }
   return text.replace(/\/$/, '');
 }

@@ -1,5 +1,5 @@
-// /metrics, /livez, /readyz, /status and, in a pod, /drained over plain HTTP on a port or a unix socket (0600). Read-only, bounded, and silent
-// about names and keys. Must not know what health means.
+// /metrics, /livez, /readyz, /status and, in a pod, /drained over plain HTTP on a port or a unix socket (0600). Read-only,
+// bounded, and silent about names and keys. Must not know what health means.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from '../node-http.ts';

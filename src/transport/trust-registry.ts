@@ -1,6 +1,6 @@
 // The connections of a process, keyed by origin AND trust AND way (proxy, dialled address) AND what we show of ourselves.
-// Two trusts never share a connection: one verified for the first would answer for the second. Equal trusts re-use theirs; a changed bundle has
-// another key, so it dials anew and the old connections close when idle. Rule: coder/coder-k8s#275.
+// Two trusts never share a connection: one verified for the first would answer for the second. Equal trusts re-use theirs;
+// a changed bundle has another key, so it dials anew and the old connections close when idle. Rule: coder/coder-k8s#275.
 import { createHash } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { Clock, DurationMs, Timer } from '../clock.ts';

@@ -47,3 +47,13 @@ test('leaves runtimes out that are named once or more, with commas or without', 
   expect(trustAlone).not.toContain('HTTPS_PROXY');
   expect(trustAlone).toContain('NODE_EXTRA_CA_CERTS');
 });
+
+test('refuses what is no URL of a proxy, without saying the password in it', async () => {
+  const wrong = await call(['--dir', '/t', '--proxy', 'http://me:secret-word@gateway:3128/path']);
+  expect(wrong).toMatchObject({
+    exitCode: 2,
+    stdout: '',
+    stderr: expect.stringContaining('//…@gateway:3128/path') as string,
+  });
+  expect(wrong.stderr).not.toContain('secret-word');
+});
