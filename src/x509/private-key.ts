@@ -41,10 +41,15 @@ export function isPrivateKey(bytes: Uint8Array): boolean {
 /** the shortest, an Ed25519 key, has 48 bytes */
 const shortestKeyText = 64;
 
-/** Whether a text is a private key, in PEM or base64: such as in a field beside the one where it belongs. */
+/** what is left of a key from which some characters were lost: nobody can read it, and most of it is there */
+const longBase64 = new RegExp(`[A-Za-z0-9+/]{${shortestKeyText},}`, 'g');
+
+/** Whether a short text is a private key in PEM or base64, whole or torn: such as in a field beside the one where it belongs. */
 export function holdsPrivateKey(text: string): boolean {
   if (text.includes('PRIVATE KEY')) return true;
-  return text.length >= shortestKeyText && isPrivateKey(Buffer.from(text, 'base64'));
+  if (text.length >= shortestKeyText && isPrivateKey(Buffer.from(text, 'base64'))) return true;
+  // a digest in hex is as long, and has letters of one case
+  return (text.match(longBase64) ?? []).some((run) => /[a-z]/.test(run) && /[A-Z]/.test(run));
 }
 
 function isReadable(bytes: Uint8Array, type: PrivateKeyEncoding): boolean {

@@ -150,6 +150,7 @@ describe('the fields of a CA are refused', () => {
       'pool-ca-private-key-as-certificate',
     ],
     ['with the key as its ID', withFields({ ID: base64(keyDer) }), 'pool-ca-private-key-as-id'],
+    ['with a torn key as its ID', withFields({ ID: `a${base64(keyDer).slice(37)}` }), 'pool-ca-private-key-as-id'],
     ['with the key as its ID, in PEM', withFields({ ID: keyPem }), 'pool-ca-private-key-as-id'],
   ])('%s', (_, bytes, code) => {
     expect(codesOf(bytes)).toEqual([code]);

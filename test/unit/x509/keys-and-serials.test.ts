@@ -2,7 +2,12 @@ import { createPrivateKey, createPublicKey, randomBytes, sign, verify } from 'no
 import { describe, expect, test } from 'vitest';
 import { SecretBytes } from '../../../src/secret-bytes.ts';
 import { createLeafKey } from '../../../src/x509/leaf-key.ts';
-import { isPrivateKey, privateKeyFromDer, privateKeyFromPkcs8 } from '../../../src/x509/private-key.ts';
+import {
+  holdsPrivateKey,
+  isPrivateKey,
+  privateKeyFromDer,
+  privateKeyFromPkcs8,
+} from '../../../src/x509/private-key.ts';
 import { createSerial, isUsableSerial } from '../../../src/x509/serial.ts';
 import { makeCa, makeKey, testNow } from '../../support/ca-workshop.ts';
 
@@ -90,5 +95,13 @@ describe('a private key that is read', () => {
     for (const type of ['pkcs8', 'sec1'] as const) expect(isPrivateKey(key.export({ format: 'der', type }))).toBe(true);
     expect(isPrivateKey(makeCa().certificate.der)).toBe(false);
     expect(isPrivateKey(new Uint8Array(100_000))).toBe(false);
+  });
+
+  test('is found in a text whole or torn, and a digest or a name is none', () => {
+    const base64 = key.export({ format: 'der', type: 'pkcs8' }).toString('base64');
+    for (const text of [base64, base64.slice(1), `ca-1 ${base64.slice(37)}`, base64.slice(0, 90)])
+      expect(holdsPrivateKey(text), text).toBe(true);
+    for (const text of ['ca-622d01ec', 'a'.repeat(253), 'AB'.repeat(32), '0a1b2c3d'.repeat(8), base64.slice(0, 40)])
+      expect(holdsPrivateKey(text), text).toBe(false);
   });
 });
