@@ -57,3 +57,17 @@ async function readAtMost(file: FileHandle, limit: number): Promise<Uint8Array> 
   }
   return Buffer.concat(chunks);
 }
+
+/** What is unreadable for the same reason is the same. */
+export function isSameContent(one: FileContent, other: FileContent): boolean {
+  switch (one.kind) {
+    case 'bytes':
+      return other.kind === 'bytes' && Buffer.compare(one.bytes, other.bytes) === 0;
+    case 'unreadable':
+      return other.kind === 'unreadable' && one.reason === other.reason;
+    case 'too-large':
+      return other.kind === 'too-large';
+    default:
+      return one satisfies never;
+  }
+}

@@ -44,9 +44,12 @@ export function awaitProjection(awaited: AwaitedProjection): Promise<'done' | 'k
     isLate = true;
     look();
   });
-  book.onChange(look);
+  const forget = book.onChange(look);
   look();
-  return promise.finally(() => timer.cancel());
+  return promise.finally(() => {
+    timer.cancel();
+    forget();
+  });
 }
 
 function unseen({ name, volume }: AwaitedProjection): VolumeState {

@@ -2,8 +2,7 @@
 // each reason. Names of certificates go to the log, never into a label.
 import type { ChannelEvents } from '../channel/channel-events.ts';
 import { printable } from '../errors.ts';
-import type { LogFields } from '../observe/log.ts';
-import { createSeldom } from '../observe/seldom.ts';
+import { createSeldom, lostField } from '../observe/seldom.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const admittedSentences = {
@@ -20,14 +19,16 @@ export function channelEvents({ log, metrics, clock }: Pick<Surroundings, 'log' 
       const kind = by === 'any' || by === 'nothing' ? `admitted ${by}` : `admitted ${by} ${name}`;
       const level = by === 'common-name' ? 'warn' : 'info';
       seldom(kind, (leftOut) => {
-        log[level](admittedSentences[level], { peer, detail: printable(name), reason: by, ...more(leftOut) });
+        log[level](admittedSentences[level], { peer, detail: printable(name), reason: by, ...lostField(leftOut) });
       });
     },
     refused: ({ peer, reason, detail }) => {
       metrics.count('leafgate_sds_peers_refused_total', { reason });
       // probes of a port come every few seconds, and mean nothing
       const level = reason === 'left' ? 'debug' : 'warn';
-      seldom(reason, (leftOut) => log[level]('an SDS peer was not let in', { peer, reason, detail, ...more(leftOut) }));
+      seldom(reason, (leftOut) =>
+        log[level]('an SDS peer was not let in', { peer, reason, detail, ...lostField(leftOut) }),
+      );
     },
     ended: ({ peer, reason, name }) => {
       metrics.count('leafgate_sds_peers_ended_total', { reason });
@@ -36,8 +37,4 @@ export function channelEvents({ log, metrics, clock }: Pick<Surroundings, 'log' 
       });
     },
   };
-}
-
-function more(leftOut: number): LogFields {
-  return leftOut === 0 ? {} : { lost: leftOut };
 }

@@ -6,9 +6,8 @@ import type { RefusalReason } from '../mint/mint-types.ts';
 import type { SdsEvents, StreamEnd } from '../sds/sds-events.ts';
 import { maxNamesPerStream } from '../sds/sds-settings.ts';
 import type { RemovalReason } from '../sds/stream-events.ts';
-import { createSeldom } from '../observe/seldom.ts';
+import { createSeldom, lostField } from '../observe/seldom.ts';
 import type { Surroundings } from './surroundings.ts';
-import type { LogFields } from '../observe/log.ts';
 
 const msPerSecond = 1000;
 
@@ -52,13 +51,13 @@ export function mintEvents({ log, metrics, clock }: WatchParts): MintEvents {
     },
     refused: (asked, reason, rule) => {
       refusals.set(reason, (refusals.get(reason) ?? 0) + 1);
-      seldom(reason, (leftOut) => log.info('name refused', { host: asked, reason, rule, ...more(leftOut) }));
+      seldom(reason, (leftOut) => log.info('name refused', { host: asked, reason, rule, ...lostField(leftOut) }));
     },
     unavailable: (reason, error) => {
       // an ask is let go where its peer is answered, which is where it is counted
       if (reason !== 'deadline') metrics.count('leafgate_names_unavailable_total', { reason });
       seldom(reason, (leftOut) =>
-        log.warn('name not minted now', { reason, detail: error?.message, code: error?.code, ...more(leftOut) }),
+        log.warn('name not minted now', { reason, detail: error?.message, code: error?.code, ...lostField(leftOut) }),
       );
     },
     leafCheckFailed: (error) => {
@@ -90,13 +89,13 @@ export function sdsEvents({ log, metrics, clock }: WatchParts): SdsEvents {
       metrics.observe('leafgate_sds_answer_seconds', inSeconds(waitMs));
       if (why === undefined || !isToldHere(why)) return;
       if (why !== 'evicted') unminted[why] += 1;
-      seldom(why, (leftOut) => log.warn(removalSentences[why], more(leftOut)));
+      seldom(why, (leftOut) => log.warn(removalSentences[why], lostField(leftOut)));
     },
     rejected: ({ name, version, detail, wasFirst }) => {
       metrics.count('leafgate_sds_nacks_total');
       const reason = wasFirst ? 'first' : 'update';
       seldom(reason, (leftOut) =>
-        log.error('Envoy rejected a secret', { host: name, version, detail, reason, ...more(leftOut) }),
+        log.error('Envoy rejected a secret', { host: name, version, detail, reason, ...lostField(leftOut) }),
       );
     },
     badRequest: (error) =>
@@ -104,14 +103,14 @@ export function sdsEvents({ log, metrics, clock }: WatchParts): SdsEvents {
         log.warn('an SDS peer sent what cannot be served', {
           detail: error.message,
           code: error.code,
-          ...more(leftOut),
+          ...lostField(leftOut),
         }),
       ),
     connectionOpened: () => log.debug('SDS connection opened'),
     connectionClosed: () => log.debug('SDS connection closed'),
     connectionRefused: () =>
       seldom('connection-refused', (leftOut) =>
-        log.warn('an SDS connection was turned away: too many connections', more(leftOut)),
+        log.warn('an SDS connection was turned away: too many connections', lostField(leftOut)),
       ),
   };
 }
@@ -133,11 +132,6 @@ function countStreams(metrics: WatchParts['metrics']) {
     metrics.set('leafgate_sds_streams', open['per-name'], { kind: 'per-name' });
   });
   return { open, ended, answers, unminted };
-}
-
-/** how many lines of this kind were left out, where any were */
-function more(leftOut: number): LogFields {
-  return leftOut === 0 ? {} : { lost: leftOut };
 }
 
 function inSeconds(duration: DurationMs): number {

@@ -1,7 +1,7 @@
 // Builds the ClusterTrustBundle of a gateway as it is to be applied: the same input gives the same bytes, and times move
 // only with what they are about. Pure. Nothing but certificates and public names goes in.
 import { epoch, type EpochMs } from '../clock.ts';
-import { isRecord } from '../is-record.ts';
+import { bundleContent } from '../kube/bundle-content.ts';
 import type { BundleVersion } from '../kube/find-bundle-version.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { EgressGatewayIdentity, TrustBundleSpec } from '../settings/egress-gateway-types.ts';
@@ -85,18 +85,6 @@ function recordedText(existing: KubeObject): string {
   const recorded = readBundleRecord(existing).anchors.map(({ sha256 }) => sha256);
   const kept = readBundleText(trustBundle).filter(({ sha256 }) => recorded.includes(sha256));
   return kept.length === 0 ? trustBundle : bundleText(kept);
-}
-
-export type BundleContent = { readonly signerName: string; readonly trustBundle: string };
-
-/** empty where it has none */
-export function bundleContent(bundle: KubeObject): BundleContent {
-  const { signerName, trustBundle } = isRecord(bundle['spec']) ? bundle['spec'] : {};
-  return { signerName: textOr(signerName), trustBundle: textOr(trustBundle) };
-}
-
-function textOr(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** Labels and annotations of others count for nothing. */

@@ -1,8 +1,9 @@
 // Decides what is to be done about the ClusterTrustBundle of a gateway, from what stands there and what shall. One owner at
 // a time, no delete of what is another's, no empty bundle, no write when nothing has changed. Pure.
 import { plus, type EpochMs } from '../clock.ts';
+import { bundleContent } from '../kube/bundle-content.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
-import { bundleContent, isBundleAsBuilt, restateBundle, type BundleGateway } from './build-bundle.ts';
+import { isBundleAsBuilt, restateBundle, type BundleGateway } from './build-bundle.ts';
 import { claimBundle, type OwnerState } from './bundle-claim.ts';
 import { readPoolGoneSince, timeText } from './bundle-record.ts';
 import type { ObjectName } from './controller-types.ts';

@@ -2,9 +2,9 @@
 // itself is where times come from, so that a lost status is the same again after one look. Pure.
 import type { EpochMs } from '../clock.ts';
 import { printable } from '../errors.ts';
+import { bundleContent } from '../kube/bundle-content.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { AnchorStatus, EgressGatewayIdentity, EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
-import { bundleContent } from './build-bundle.ts';
 import { isBundleOf, readBundleRecord, readTime, timeText, type BundleRecord } from './bundle-record.ts';
 import { bundleDigest, readBundleText } from './bundle-text.ts';
 import { conditionTypes } from './condition-table.ts';

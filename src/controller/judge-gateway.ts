@@ -1,12 +1,12 @@
 // Everything that can be judged of a gateway before anything is written: each dependency by its judge, and the good inputs of
 // its files. Pure: what the API said comes as an argument.
 import { millis, type EpochMs } from '../clock.ts';
+import { bundleContent } from '../kube/bundle-content.ts';
 import type { ObjectPlace } from '../kube/kube-types.ts';
 import type { ConfigMapKey, EgressGateway } from '../settings/egress-gateway-types.ts';
 import { quantitySettings } from '../settings/quantity-settings.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { encodeCertificatesPem } from '../x509/pem.ts';
-import { bundleContent } from './build-bundle.ts';
 import { readBundleText } from './bundle-text.ts';
 import { datesOf, earliestAfter } from './certificate-dates.ts';
 import type { CommonRoots } from './common-roots.ts';

@@ -1,7 +1,7 @@
 // A bundle in a file, such as a kubelet's ClusterTrustBundle volume: followed by looking, so that it may be swapped by a
 // symlink, replaced, written slowly, be away for a while, or have its folder appear later. An edge.
 import { millis, type Clock } from '../clock.ts';
-import { readRegularFile, type FileContent } from '../read-regular-file.ts';
+import { isSameContent, readRegularFile, type FileContent } from '../read-regular-file.ts';
 import { x509Errors } from '../x509/x509-errors.ts';
 import { pendingState, type Backing, type BackingState } from './backing.ts';
 import { bundleErrors } from './bundle-errors.ts';
@@ -44,18 +44,5 @@ function stateOf(content: FileContent, path: string): BackingState {
     }
     default:
       return content satisfies never;
-  }
-}
-
-function isSameContent(one: FileContent, other: FileContent): boolean {
-  switch (one.kind) {
-    case 'bytes':
-      return other.kind === 'bytes' && Buffer.compare(one.bytes, other.bytes) === 0;
-    case 'unreadable':
-      return other.kind === 'unreadable' && one.reason === other.reason;
-    case 'too-large':
-      return other.kind === 'too-large';
-    default:
-      return one satisfies never;
   }
 }

@@ -40,8 +40,6 @@ export interface VolumeKeeper {
   put(name: string, volume: TrustVolume): void;
   /** takes away what was written for it, also by an earlier run */
   remove(name: string): void;
-  /** looks at it again */
-  look(name: string): void;
   /** ends what is being written whole */
   close(): Promise<void>;
 }
@@ -104,11 +102,6 @@ class Keeper implements VolumeKeeper {
     const kept = this.#volumes.get(name) ?? this.#open(name);
     kept.wanted = undefined;
     this.#lookNow(kept);
-  }
-
-  look(name: string): void {
-    const kept = this.#volumes.get(name);
-    if (kept !== undefined) this.#lookNow(kept);
   }
 
   async close(): Promise<void> {

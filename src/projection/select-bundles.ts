@@ -1,6 +1,6 @@
 // Which ClusterTrustBundles a backend means, as a kubelet chooses them: one by its name, or every one of a signer that has
 // the labels. Pure.
-import { isRecord } from '../is-record.ts';
+import { bundleContent } from '../kube/bundle-content.ts';
 import type { KubeObject } from '../kube/kube-types.ts';
 import type { BundleBackend } from '../settings/bundle-allowlist.ts';
 import type { BackingState } from './backing.ts';
@@ -38,16 +38,11 @@ function isMeant(backend: ClusterBackend, object: KubeObject): boolean {
   if (backend.kind === 'cluster-trust-bundle') return object.metadata.name === backend.name;
   const labels = new Map(Object.entries(object.metadata.labels ?? {}));
   const hasLabels = Object.entries(backend.matchLabels).every(([key, value]) => labels.get(key) === value);
-  return hasLabels && specOf(object)['signerName'] === backend.signerName;
+  return hasLabels && bundleContent(object).signerName === backend.signerName;
 }
 
 function textOf(object: KubeObject): BackingText {
-  const text = specOf(object)['trustBundle'];
-  return { source: `ClusterTrustBundle "${object.metadata.name}"`, text: typeof text === 'string' ? text : '' };
-}
-
-function specOf({ spec }: KubeObject): Readonly<Record<string, unknown>> {
-  return isRecord(spec) ? spec : {};
+  return { source: `ClusterTrustBundle "${object.metadata.name}"`, text: bundleContent(object).trustBundle };
 }
 
 function whatIs(backend: ClusterBackend): string {

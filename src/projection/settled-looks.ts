@@ -10,6 +10,8 @@ export type SettledLooks<Sight> = {
   /** how long to wait after a sight that was confirmed before */
   readonly lookAgainAfter: (sight: Sight) => DurationMs;
   readonly clock: Clock;
+  /** a sight of before, which is no news; without it the first look is at once */
+  readonly known?: Sight;
   /** the first sight, and each other one after it */
   readonly settled: (sight: Sight) => void;
 };
@@ -18,8 +20,8 @@ export type SettledLooks<Sight> = {
 const settleFor = millis(100);
 
 export function followSettled<Sight>(request: SettledLooks<Sight>): { close(): Promise<void> } {
-  const { look, isSame, lookAgainAfter, clock, settled } = request;
-  let told: { readonly sight: Sight } | undefined;
+  const { look, isSame, lookAgainAfter, clock, known, settled } = request;
+  let told: { readonly sight: Sight } | undefined = known === undefined ? undefined : { sight: known };
   let unsettled: { readonly sight: Sight } | undefined;
   let isClosed = false;
   let timer: Timer | undefined;
@@ -38,7 +40,8 @@ export function followSettled<Sight>(request: SettledLooks<Sight>): { close(): P
   function begin(): void {
     looking = lookOnce();
   }
-  begin();
+  if (known === undefined) begin();
+  else timer = clock.after(lookAgainAfter(known), begin);
   return {
     close: () => {
       isClosed = true;

@@ -4,15 +4,15 @@ import type { Clock } from '../clock.ts';
 import type { LeafgateError } from '../errors.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log, LogFields } from '../observe/log.ts';
-import { createSeldom, type Seldom } from '../observe/seldom.ts';
+import { createSeldom, lostField, type Seldom } from '../observe/seldom.ts';
 import type { SourceProblem, SourceState } from './judge-volume.ts';
 import type { KeeperEvents, VolumeState } from './keep-volumes.ts';
 
 export interface VolumeBook extends KeeperEvents {
   state(name: string): VolumeState | undefined;
   states(): Iterable<VolumeState>;
-  /** after each look at a volume */
-  onChange(listener: () => void): void;
+  /** after each look at a volume, until what it gives is called */
+  onChange(listener: () => void): () => void;
 }
 
 export type BookOptions = {
@@ -32,7 +32,7 @@ class Book implements VolumeBook {
   /** files that stay as they were, by bundle and code */
   readonly #kept = new Tally();
   readonly #seldom: Seldom;
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: BookOptions) {
     this.#options = options;
@@ -47,8 +47,9 @@ class Book implements VolumeBook {
     return this.#states.values();
   }
 
-  onChange(listener: () => void): void {
-    this.#listeners.push(listener);
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   judged(state: VolumeState, written: number): void {
@@ -120,10 +121,6 @@ class Book implements VolumeBook {
       metrics.set('leafgate_projection_sources', this.#kinds.count(state), { state });
     for (const listener of this.#listeners) listener();
   }
-}
-
-function lostField(lost: number): LogFields {
-  return lost === 0 ? {} : { lost };
 }
 
 function problemOf(state: SourceState | undefined): SourceProblem | undefined {

@@ -2,7 +2,7 @@
 // be removed, without a memory elsewhere. It may be anybody's words, since an actor may own the folder: only clean paths
 // below the folder are taken from it. Pure; must not know how anything is removed.
 import { isRecord } from '../is-record.ts';
-import { manifestName, type TrustForm } from '../settings/trust-volume.ts';
+import { manifestName, maxPathBytes, maxPathSegments, type TrustForm } from '../settings/trust-volume.ts';
 
 /** a plain file, or the folder of an NSS database */
 export type EntryKind = 'file' | 'database';
@@ -66,15 +66,11 @@ function byPath(one: { readonly path: string }, other: { readonly path: string }
   return one.path < other.path ? -1 : 1;
 }
 
-/** as agent-substrate limits them */
-const maxSegments = 16;
-const maxPathChars = 255;
-
 /** Why a path may not stand below a volume's folder, as a phrase; undefined when it may. */
 export function whyUnclean(path: string): string | undefined {
   const segments = path.split('/');
-  if (path.length > maxPathChars) return `it is longer than ${maxPathChars} characters`;
-  if (segments.length > maxSegments) return `it has more than ${maxSegments} parts`;
+  if (path.length > maxPathBytes) return `it is longer than ${maxPathBytes} characters`;
+  if (segments.length > maxPathSegments) return `it has more than ${maxPathSegments} parts`;
   if (path.includes('\0')) return 'it has a zero byte';
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
     return 'it is not relative and clean';

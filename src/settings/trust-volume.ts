@@ -20,9 +20,10 @@ const maxNames = 8;
 export const manifestName = '.leafgate-volume';
 /** drafts of its files, which are removed when a run was killed */
 export const draftPattern = /^\.[0-9a-f]{32}\.leafgate-new$/;
-const maxSegments = 16;
+/** as agent-substrate limits them */
+export const maxPathSegments = 16;
 /** what Linux takes as the name of one file; a path of that length is read in full by everyone */
-const maxPathBytes = 255;
+export const maxPathBytes = 255;
 const forms: readonly TrustForm[] = ['PEM', 'PKCS12', 'NSS'];
 
 const sourceKeys = ['name', 'names', 'path', 'form'];
@@ -132,7 +133,7 @@ function pathFault(path: string): string | undefined {
   if (segments.some((part) => part === '.' || part.startsWith('..'))) return 'a path without parts . and ..';
   const isKept = folded(path).split('/')[0] === manifestName || segments.some((part) => draftPattern.test(part));
   if (isKept) return 'a path without a name that leafgate keeps for itself';
-  if (segments.length > maxSegments) return `a path of at most ${maxSegments} parts`;
+  if (segments.length > maxPathSegments) return `a path of at most ${maxPathSegments} parts`;
   return Buffer.byteLength(path) > maxPathBytes ? `a path of at most ${maxPathBytes} bytes` : undefined;
 }
 

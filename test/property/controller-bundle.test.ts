@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { minutes, plus, type EpochMs } from '../../src/clock.ts';
-import { bundleContent, buildBundle, type BundleGateway } from '../../src/controller/build-bundle.ts';
+import { buildBundle, type BundleGateway } from '../../src/controller/build-bundle.ts';
+import { bundleContent } from '../../src/kube/bundle-content.ts';
 import { ownerStateOf } from '../../src/controller/bundle-claim.ts';
 import { bundleOwner } from '../../src/controller/bundle-record.ts';
 import { bundleText } from '../../src/x509/bundle-text.ts';
