@@ -2,7 +2,8 @@
 // of it is used. All faults are reported, not the first. Pure.
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { EpochMs } from '../clock.ts';
-import { LeafgateError, problemsOf } from '../errors.ts';
+import { LeafgateError } from '../errors.ts';
+import { createProblems } from '../problems.ts';
 import { SecretBytes } from '../secret-bytes.ts';
 import { systemReason } from '../system-error.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -27,20 +28,12 @@ export type ChannelMaterial = {
 };
 
 export function examineChannelMaterial(texts: ChannelTexts, { serverName, now }: ChannelTerms): ChannelMaterial {
-  const faults: LeafgateError[] = [];
-  const attempt = <Value>(read: () => Value): Value | undefined => {
-    try {
-      return read();
-    } catch (thrown) {
-      faults.push(...problemsOf(thrown));
-      return undefined;
-    }
-  };
+  const { attempt, throwAny } = createProblems();
   const { source } = texts.certificate;
   const certificate = attempt(() => examineCredential(texts, { purpose: 'serverAuth', now }));
   if (certificate !== undefined && serverName !== undefined) attempt(() => checkName(certificate, serverName, source));
   const roots = attempt(() => examineRoots(texts.roots, now));
-  throwAny(faults);
+  throwAny();
   if (certificate === undefined || roots === undefined) throw LeafgateError.from('a fault was lost');
   const material = { certificate, chainPem: texts.certificate.text, key: new SecretBytes(texts.key.text), roots };
   checkUsable(material, source);
@@ -72,9 +65,4 @@ function checkUsable(material: ChannelMaterial, source: string): void {
   } catch (thrown) {
     throw channelErrors.error('channel-unusable', { source, reason: systemReason(thrown) }, thrown);
   }
-}
-
-function throwAny(faults: readonly LeafgateError[]): void {
-  const [first, ...more] = faults;
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
 }

@@ -7,11 +7,10 @@ import { printable } from '../errors.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { readCertificate } from '../x509/read-certificate.ts';
 import type { ChannelEvents, RefusalReason } from './channel-events.ts';
-import { judgePeer, type AllowedClients } from './judge-peer.ts';
+import type { AllowedClients } from '../settings/sds-server-settings.ts';
+import { judgePeer } from './judge-peer.ts';
 import { refusalOfChain } from './refusal-of.ts';
-import { isVerifiedBy, type PeerChain } from './verify-again.ts';
-
-export type SecuredPeer = PeerChain;
+import { isVerifiedBy, maxSent, type PeerChain } from './verify-again.ts';
 
 export type SecuredTerms = {
   readonly clients: AllowedClients;
@@ -51,9 +50,6 @@ export function examineSecured(socket: TLSSocket, { clients, now, roots }: Secur
 function refused(reason: RefusalReason, detail: string): SecuredVerdict {
   return { kind: 'refused', reason, detail };
 }
-
-/** a certificate chain of a hostile peer may be long; verification takes far less */
-const maxSent = 16;
 
 function readChain(shown: X509Certificate): PeerChain | undefined {
   try {

@@ -1,12 +1,10 @@
 // May the holder of this certificate ask for leaves? Its names are compared with a list, byte for byte: DNS names first, then
 // URIs, and a common name only where it has neither (RFC 6125 6.4.4). Names come from the DER, never from a text that joins
 // them: commas and NUL bytes in a name then mean nothing. Pure; that the chain is verified is somebody else's to see to.
+import type { AllowedClients } from '../settings/sds-server-settings.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { objectIds } from '../x509/object-ids.ts';
 import { readCommonNames } from '../x509/read-common-names.ts';
-
-export type AllowedClients =
-  { readonly kind: 'any' } | { readonly kind: 'listed'; readonly names: ReadonlySet<string> };
 
 export type PeerVerdict =
   | { readonly kind: 'allowed'; readonly by: 'dns' | 'uri' | 'common-name' | 'any'; readonly name: string }

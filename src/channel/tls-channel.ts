@@ -9,12 +9,13 @@ import type { ListenAddress } from '../settings/gateway-spec.ts';
 import { contextOptions, type ChannelMaterial } from './channel-material.ts';
 import type { ChannelEvents, EndReason } from './channel-events.ts';
 import { HandshakeGate } from './handshake-gate.ts';
-import { judgePeer, type AllowedClients } from './judge-peer.ts';
+import type { AllowedClients } from '../settings/sds-server-settings.ts';
+import { judgePeer } from './judge-peer.ts';
 import { networkOf } from './network-of.ts';
-import { examineSecured, type SecuredPeer } from './examine-secured.ts';
+import { examineSecured } from './examine-secured.ts';
 import { refusalOfHandshake } from './refusal-of.ts';
 import { peerOf, TcpDoor, type Peer } from './tcp-door.ts';
-import { isVerifiedBy } from './verify-again.ts';
+import { isVerifiedBy, type PeerChain } from './verify-again.ts';
 
 export type TlsChannelParts = {
   readonly material: ChannelMaterial;
@@ -37,7 +38,7 @@ const maxConnectionsOfPeer = 64;
 const datesEvery = minutes(1);
 
 type Knock = { readonly socket: Socket; readonly generation: number };
-type OpenPeer = SecuredPeer & { readonly peer: string; readonly name: string };
+type OpenPeer = PeerChain & { readonly peer: string; readonly name: string };
 
 export class TlsChannel {
   readonly #parts: TlsChannelParts;
@@ -202,7 +203,7 @@ const serverOptions = {
 };
 
 /** A CA that has ended harms nobody who is verified without it: OpenSSL let him in past it, and would again. */
-function hasEnded({ leaf, sent }: SecuredPeer, roots: ChannelMaterial['roots'], now: EpochMs): boolean {
+function hasEnded({ leaf, sent }: PeerChain, roots: ChannelMaterial['roots'], now: EpochMs): boolean {
   if (leaf.notAfter < now) return true;
   return sent.some(({ notAfter }) => notAfter < now) && !isVerifiedBy(roots, { leaf, sent }, now);
 }

@@ -11,7 +11,7 @@ export type PeerChain = {
 
 /** chains have two or three certificates; the caps bound what a hostile one costs */
 const maxBetween = 8;
-const maxSent = 16;
+export const maxSent = 16;
 
 export function isVerifiedBy(roots: readonly Certificate[], { leaf, sent }: PeerChain, now: EpochMs): boolean {
   const issuers = {

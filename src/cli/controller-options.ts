@@ -17,7 +17,7 @@ import { flagOf, type TextSetting } from '../settings/setting-types.ts';
 import { settingsErrors } from '../settings/settings-errors.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { parseHealthTarget } from './health-target.ts';
-import { createProblems, type Problems } from './problems.ts';
+import { createProblems, type Problems } from '../problems.ts';
 
 export type ControllerValues = { readonly release?: boolean };
 

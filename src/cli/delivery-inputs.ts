@@ -8,7 +8,7 @@ import { parseBundleAllowlist, type BundleAllowlist } from '../settings/bundle-a
 import { allowlistWords, deliveryErrors, volumeWords } from '../settings/delivery-errors.ts';
 import type { DeliveryReading } from '../settings/delivery-file.ts';
 import { parseTrustVolume, type TrustVolume } from '../settings/trust-volume.ts';
-import { problemsText } from './problems.ts';
+import { problemsText } from './problems-text.ts';
 
 export function readVolume(content: FileContent, at: string): DeliveryReading<TrustVolume> {
   return content.kind === 'bytes' ? parseTrustVolume(content.bytes, at) : unread(content, at, volumeWords.maxBytes);

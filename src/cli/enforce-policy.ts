@@ -11,7 +11,7 @@ import type { PolicyFile } from '../settings/policy-file.ts';
 import { systemReason } from '../system-error.ts';
 import { inTurn } from './in-turn.ts';
 import type { OriginsEnd } from './live-origins.ts';
-import { problemsText } from './problems.ts';
+import { problemsText } from './problems-text.ts';
 import { followPolicy, type LoadedPolicy } from './policy-source.ts';
 import type { LivePolicy } from './live-policy.ts';
 import type { Surroundings } from './surroundings.ts';

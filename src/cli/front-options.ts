@@ -7,7 +7,7 @@ import type { SettingSource } from '../settings/read-settings.ts';
 import { givenTexts } from '../settings/read-settings.ts';
 import { textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
-import type { Problems } from './problems.ts';
+import type { Problems } from '../problems.ts';
 
 export type FrontOptions = {
   /** absolute */

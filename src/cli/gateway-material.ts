@@ -11,7 +11,8 @@ import {
   frontKeyName,
 } from '../bootstrap/proxy-front.ts';
 import { credentialRootsSecret, credentialSecret } from '../bootstrap/origin-credentials.ts';
-import { LeafgateError, problemsOf } from '../errors.ts';
+import { problemsOf } from '../errors.ts';
+import { throwAll } from '../problems.ts';
 import type { Pool } from '../pool/pool-types.ts';
 import type { GatewaySpec, OriginCredential, ShownCredential } from '../settings/gateway-spec.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -80,8 +81,7 @@ export async function openMaterial({
 }: MaterialRequest): Promise<readonly OpenedMaterial[]> {
   const items = [...materialItems(spec, flagWords), ...originCaFiles.map((path) => originCaItem(path, pool))];
   const opened = await Promise.allSettled(items.map((item) => openItem(item, clock)));
-  const [first, ...more] = opened.flatMap((result) => (result.status === 'rejected' ? problemsOf(result.reason) : []));
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
+  throwAll(opened.flatMap((result) => (result.status === 'rejected' ? problemsOf(result.reason) : [])));
   return opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 

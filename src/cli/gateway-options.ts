@@ -15,7 +15,7 @@ import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { readFrontOptions, type FrontOptions } from './front-options.ts';
 import { parseHealthTarget } from './health-target.ts';
 import { readGatewayPolicy, type PolicyChoice } from './policy-choice.ts';
-import { createProblems } from './problems.ts';
+import { createProblems } from '../problems.ts';
 import { readTransparentPort } from './transparent-options.ts';
 
 export type GatewayOptions = {

@@ -21,7 +21,7 @@ import { systemReason } from '../system-error.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { CommandContext, Io } from './command-context.ts';
 import { accessLogPath, gatewayTrustDir } from './gateway-folder.ts';
-import { createProblems } from './problems.ts';
+import { createProblems } from '../problems.ts';
 import { isOfSelfCheck, maxLineBytes } from './record-source.ts';
 import { settingSource } from './setting-options.ts';
 import { chosenState, type StateFolder } from './state-folder.ts';

@@ -3,6 +3,7 @@
 import { LeafgateError } from '../errors.ts';
 import type { HealthListen } from '../observe/health-server.ts';
 import {
+  givenNames,
   givenTexts,
   isSwitchedOn,
   readQuantities,
@@ -10,12 +11,11 @@ import {
   type SettingSource,
 } from '../settings/read-settings.ts';
 import { quantitySettings } from '../settings/quantity-settings.ts';
-import { flagOf } from '../settings/setting-types.ts';
 import type { SidecarSettings } from '../settings/sidecar-settings.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
 import { parseHealthTarget } from './health-target.ts';
-import { createProblems } from './problems.ts';
+import { createProblems } from '../problems.ts';
 import { readSidecarFile } from './read-sidecar-file.ts';
 
 export type PodOptions = {
@@ -33,21 +33,17 @@ export async function readPodOptions(
   source: SettingSource,
   alone: readonly string[],
 ): Promise<PodOptions> {
-  const { attempt, throwAny } = createProblems();
+  const { attempt, attemptLater, throwAny } = createProblems();
   attempt(() => checkAlone([...alone, ...saidByFiles(source)]));
   const quantities = attempt(() => readQuantities(source));
   const metrics = givenTexts(textSettings.metrics, source)
     .map((given) => attempt(() => parseHealthTarget(given, true)))
     .at(-1);
   const json = attempt(() => isSwitchedOn(switchSettings.json, source)) ?? false;
-  const settings = await readSidecarFile(dir).catch((thrown: unknown) => attempt(() => refuse(thrown)));
+  const settings = await attemptLater(readSidecarFile(dir));
   throwAny();
   if (settings === undefined || quantities === undefined) throw LeafgateError.from('a setting was lost');
   return { dir, settings, quantities: { ...quantities, leafTtl: settings.leafLifetimeMs }, json, metrics };
-}
-
-function refuse(thrown: unknown): never {
-  throw LeafgateError.from(thrown);
 }
 
 const rowsOfFiles = [
@@ -58,9 +54,7 @@ const switchesOfFiles = [switchSettings.allowAny, switchSettings.allowEd25519, s
 
 /** what was given although the gateway's files say it, as it was given */
 export function saidByFiles(source: SettingSource): readonly string[] {
-  const texts = rowsOfFiles.flatMap((row) => givenTexts(row, source).map(({ setting }) => setting));
-  const switches = switchesOfFiles.filter((row) => isSwitchedOn(row, source)).map(flagOf);
-  return [...new Set([...texts, ...switches])];
+  return givenNames(rowsOfFiles, switchesOfFiles, source);
 }
 
 /** @throws sds-gateway-alone */

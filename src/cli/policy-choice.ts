@@ -9,7 +9,7 @@ import { settingsErrors } from '../settings/settings-errors.ts';
 import { flagOf, type TextSetting } from '../settings/setting-types.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
-import type { Problems } from './problems.ts';
+import type { Problems } from '../problems.ts';
 
 export type PolicyChoice =
   | { readonly kind: 'file'; readonly path: string }

@@ -5,7 +5,7 @@ import type { PolicyFile } from '../settings/policy-file.ts';
 import { followPolicyFile } from './follow-policy-file.ts';
 import type { LivePolicy } from './live-policy.ts';
 import type { PolicyChoice } from './policy-choice.ts';
-import { problemsText } from './problems.ts';
+import { problemsText } from './problems-text.ts';
 import { loadPolicyFile } from './read-policy-file.ts';
 import type { Surroundings } from './surroundings.ts';
 

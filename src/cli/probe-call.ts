@@ -17,6 +17,7 @@ import type { CommandContext } from './command-context.ts';
 import { gatewayTrustDir } from './gateway-folder.ts';
 import { signalHeard } from './stop-signals.ts';
 import { findRunningGateway } from './running-gateway-file.ts';
+import { holdProcess } from './hold-process.ts';
 import { settingSource } from './setting-options.ts';
 import { knownState, stateFolderPath } from './state-folder.ts';
 
@@ -34,8 +35,6 @@ export type ProbeValues = {
 };
 
 const checkTimeout = seconds(15);
-/** the longest that Node's timers can wait; this one only keeps the process alive while all it does is wait */
-const holdMs = 2 ** 31 - 1;
 
 export type ProbeCall = { readonly values: ProbeValues; readonly command: Command; readonly context: CommandContext };
 
@@ -47,7 +46,7 @@ export async function checkUrls(urls: readonly string[], call: ProbeCall): Promi
   const prepared = await prepareCheck(urls, requestFor(call));
   const { maxConnectionsPerTrust: maxConnections } = readQuantities(source);
   const registry = createTrustRegistry({ clock: context.io.clock, settings: { maxConnections } });
-  const hold = setInterval(() => undefined, holdMs);
+  const release = holdProcess();
   try {
     const pair = pairRequest(prepared, { registry, call, windowMs });
     const verdicts = await checkPairs(urls, pair, (verdict) => {
@@ -55,7 +54,7 @@ export async function checkUrls(urls: readonly string[], call: ProbeCall): Promi
     });
     if (verdicts.some(({ verdict }) => verdict !== 'intercepted')) context.finishWith(exitCodes.negative);
   } finally {
-    clearInterval(hold);
+    release();
     await registry.close();
   }
 }

@@ -7,7 +7,7 @@ import { settingsErrors } from '../settings/settings-errors.ts';
 import { switchSettings, textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
 import { parseHealthTarget } from './health-target.ts';
-import { createProblems } from './problems.ts';
+import { createProblems } from '../problems.ts';
 
 export type ProjectValues = {
   readonly volume?: string;

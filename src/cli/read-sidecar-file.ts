@@ -9,7 +9,7 @@ import type { SidecarSettings } from '../settings/sidecar-settings.ts';
 import { cliErrors } from './cli-errors.ts';
 
 /** a few lines, and one for each certificate for origins */
-const maxBytes = 256 * 1024;
+const maxSettingsBytes = 256 * 1024;
 
 /** @throws sidecar-file-unreadable, sidecar-settings-malformed */
 export function readSidecarFile(dir: string): Promise<SidecarSettings> {
@@ -27,8 +27,13 @@ async function readFileOf<Value>(
   parse: (text: string, source: string) => Value,
 ): Promise<Value> {
   const path = join(dir, file);
+  return parse(new TextDecoder().decode(await readGatewayFile(path, maxSettingsBytes)), path);
+}
+
+/** One of the gateway's files, whole. @throws sidecar-file-unreadable */
+export async function readGatewayFile(path: string, maxBytes: number): Promise<Uint8Array> {
   const content = await readRegularFile(path, maxBytes);
-  if (content.kind === 'bytes') return parse(new TextDecoder().decode(content.bytes), path);
+  if (content.kind === 'bytes') return content.bytes;
   const detail = content.kind === 'too-large' ? `it is larger than ${maxBytes} bytes` : content.reason;
   throw cliErrors.error('sidecar-file-unreadable', { path, detail });
 }

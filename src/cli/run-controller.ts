@@ -21,12 +21,11 @@ import { closeAndTell, createClosers, type Closers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
 import { countLostLines } from './count-lost-lines.ts';
 import { readControllerOptions, type ControllerSettings, type ControllerValues } from './controller-options.ts';
+import { holdProcess } from './hold-process.ts';
 import { signalHeard } from './stop-signals.ts';
 
 /** a renewal of the Lease must have failed early enough to be tried again */
 const leaseCallTimeoutMs = seconds(5);
-/** the longest that Node's timers can wait; this one only keeps the process alive while all it does is wait */
-const holdMs = 2 ** 31 - 1;
 /**
  * Node cuts small buffers from pieces of this size, 64 KiB by itself, and one such buffer keeps its whole piece: each watch that
  * waits for its next event had one, 5 MB with 50 gateways (measured on Node 24.22).
@@ -44,8 +43,7 @@ export async function runController(
   const log = context.createLog(settings.json);
   const closers = createClosers();
   const signals = signalHeard(io);
-  const hold = setInterval(() => undefined, holdMs);
-  closers.add('wait', () => clearInterval(hold));
+  closers.add('wait', holdProcess());
   try {
     const { kubeconfigFile } = settings;
     const access = await findClusterAccess({

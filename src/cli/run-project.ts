@@ -15,18 +15,16 @@ import { closeAndTell, createClosers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
 import { countLostLines } from './count-lost-lines.ts';
 import { readAllowlist, readVolume } from './delivery-inputs.ts';
+import { holdProcess } from './hold-process.ts';
 import { inTurn } from './in-turn.ts';
 import { keepActors, writtenEarlier } from './keep-actors.ts';
 import { keepOneVolume, type OneVolume } from './keep-one-volume.ts';
 import { createBundleOpener, type BundleOpener } from './open-bundles.ts';
-import { createProblems, type Problems } from './problems.ts';
+import { createProblems, type Problems } from '../problems.ts';
 import { createProjectHealth } from './project-health.ts';
 import { readProjectOptions, type ProjectSettings, type ProjectValues } from './project-options.ts';
 import { createProjectionParts, type ProjectionParts } from './projection-parts.ts';
 import { interruptedExitCode, signalHeard } from './stop-signals.ts';
-
-/** the longest that Node's timers can wait; this one only keeps the process alive while all it does is wait */
-const holdMs = 2 ** 31 - 1;
 
 export async function runProject(values: ProjectValues, source: SettingSource, context: CommandContext): Promise<void> {
   const settings = readProjectOptions(values, source);
@@ -34,8 +32,7 @@ export async function runProject(values: ProjectValues, source: SettingSource, c
   const log = context.createLog(settings.json);
   const closers = createClosers();
   const signals = signalHeard(io);
-  const hold = setInterval(() => undefined, holdMs);
-  closers.add('wait', () => clearInterval(hold));
+  closers.add('wait', holdProcess());
   const progress = { isDone: false };
   try {
     const work = project(createProjectionParts({ settings, io, log, closers }), progress);

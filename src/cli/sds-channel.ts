@@ -9,7 +9,7 @@ import { channelErrors } from '../channel/channel-errors.ts';
 import { examineChannelMaterial, rootsEndAt, type ChannelMaterial } from '../channel/channel-material.ts';
 import { channelFiles, chooseChannel, type ChannelFile } from '../channel/choose-channel.ts';
 import { ClearChannel } from '../channel/clear-channel.ts';
-import type { AllowedClients } from '../channel/judge-peer.ts';
+import type { AllowedClients } from '../settings/sds-server-settings.ts';
 import { TlsChannel } from '../channel/tls-channel.ts';
 import { maxTcpConnections } from '../sds/sds-settings.ts';
 import type { SdsServer } from '../sds/sds-server.ts';
@@ -18,7 +18,7 @@ import { openCheckedFiles, type CheckedFiles } from './checked-files.ts';
 import { channelEvents } from './channel-wiring.ts';
 import { createExpiryWarnings } from './expiry-warnings.ts';
 import type { MintingPlace } from './minting.ts';
-import { problemsText } from './problems.ts';
+import { problemsText } from './problems-text.ts';
 import type { TcpListen } from './sds-listen.ts';
 import type { Surroundings } from './surroundings.ts';
 

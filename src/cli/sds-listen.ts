@@ -1,10 +1,10 @@
 // Where `leafgate sds` is told to listen, and by TCP with what and for whom. What depends on files is not looked at here.
-import type { AllowedClients } from '../channel/judge-peer.ts';
+import type { AllowedClients } from '../settings/sds-server-settings.ts';
 import { allowedSanRule } from '../settings/egress-gateway-sds.ts';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
 import { parseListenAddress, parseListenTarget } from '../settings/parse-listen.ts';
-import { givenTexts, isSwitchedOn, type GivenText, type SettingSource } from '../settings/read-settings.ts';
-import { environmentNameOf, flagOf } from '../settings/setting-types.ts';
+import { givenNames, givenTexts, isSwitchedOn, type GivenText, type SettingSource } from '../settings/read-settings.ts';
+import { environmentNameOf } from '../settings/setting-types.ts';
 import { settingsErrors } from '../settings/settings-errors.ts';
 import { switchSettings, textSettings, variableSettings } from '../settings/text-settings.ts';
 import { parseHostName } from '../names/parse-host-name.ts';
@@ -48,11 +48,8 @@ const tlsDirByDefault = textSettings.tlsDir.default ?? '';
 
 function checkNoTcpOptions(source: SettingSource): void {
   const rows = [textSettings.tlsDir, textSettings.serverName, textSettings.allowedSan];
-  const texts = rows.flatMap((row) => givenTexts(row, source).map(({ setting }) => setting));
-  const switches = isSwitchedOn(switchSettings.allowAnyClient, source) ? [flagOf(switchSettings.allowAnyClient)] : [];
-  const options = [...new Set([...texts, ...switches])];
-  if (options.length === 0) return;
-  throw cliErrors.error('sds-option-needs-tcp', { options: options.join(', ') });
+  const options = givenNames(rows, [switchSettings.allowAnyClient], source);
+  if (options.length > 0) throw cliErrors.error('sds-option-needs-tcp', { options: options.join(', ') });
 }
 
 function lastGiven(row: typeof textSettings.tlsDir, source: SettingSource): GivenText | undefined {

@@ -13,11 +13,12 @@ import type { CommandContext } from './command-context.ts';
 import { parseHealthTarget } from './health-target.ts';
 import { checkAlone, saidByFiles } from './pod-options.ts';
 import type { Log } from '../observe/log.ts';
-import { createProblems, problemsText } from './problems.ts';
+import { createProblems } from '../problems.ts';
+import { problemsText } from './problems-text.ts';
 import { readSdsServerFile } from './read-sidecar-file.ts';
 import { runSds, type RunningSds } from './serve-sds.ts';
 import { tcpPrefix } from './sds-listen.ts';
-import type { AllowedClients } from '../channel/judge-peer.ts';
+import type { AllowedClients } from '../settings/sds-server-settings.ts';
 
 export type GatewaySdsCall = {
   /** folder of the gateway's files */
@@ -80,7 +81,7 @@ async function readOptions(
   source: SettingSource,
   clients: AllowedClients,
 ): Promise<RunningSds> {
-  const { attempt, throwAny } = createProblems();
+  const { attempt, attemptLater, throwAny } = createProblems();
   attempt(() => checkAlone([...alone, ...saidByFiles(source)]));
   const address = attempt(() => readAddress(listen));
   const quantities = attempt(() => readQuantities(source));
@@ -88,7 +89,7 @@ async function readOptions(
     .map((given) => attempt(() => parseHealthTarget(given, true)))
     .at(-1);
   const json = attempt(() => isSwitchedOn(switchSettings.json, source)) ?? false;
-  const settings = await readSdsServerFile(dir).catch((thrown: unknown) => attempt(() => refuse(thrown)));
+  const settings = await attemptLater(readSdsServerFile(dir));
   throwAny();
   if (settings === undefined || quantities === undefined || address === undefined)
     throw LeafgateError.from('a setting was lost');
@@ -107,8 +108,4 @@ async function readOptions(
 function readAddress(text: string): ReturnType<typeof parseListenAddress> {
   if (!text.startsWith(tcpPrefix)) throw cliErrors.error('sds-gateway-alone', { options: `--listen ${text}` });
   return parseListenAddress(text.slice(tcpPrefix.length));
-}
-
-function refuse(thrown: unknown): never {
-  throw LeafgateError.from(thrown);
 }

@@ -13,7 +13,6 @@ import { formatRecordLine } from '../observe/format-record.ts';
 import { startHealthServer, type Health } from '../observe/health-server.ts';
 import { readSystemRoots } from '../projection/system-roots.ts';
 import { ownCertificates } from '../pool/origin-roots.ts';
-import { readRegularFile } from '../read-regular-file.ts';
 import type { SdsServer } from '../sds/sds-server.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import { maxRenderedBytes, podFiles } from '../settings/pod-layout.ts';
@@ -23,7 +22,6 @@ import type { Certificate } from '../x509/certificate-types.ts';
 import { parseCertificateBundle } from '../x509/pem.ts';
 import { bundleText } from '../x509/bundle-text.ts';
 import { attendEnvoy, type EnvoyWatch } from './attend-envoy.ts';
-import { cliErrors } from './cli-errors.ts';
 import { closeAndTell, createClosers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
 import { countLostLines } from './count-lost-lines.ts';
@@ -36,6 +34,7 @@ import { onSocket, startMinting } from './minting.ts';
 import { createPairedDrain, type PairedDrain } from './paired-drain.ts';
 import { followPodMaterial } from './pod-material.ts';
 import { readPodOptions, type PodOptions } from './pod-options.ts';
+import { readGatewayFile } from './read-sidecar-file.ts';
 import { enforcePodPolicy } from './pod-policy.ts';
 import { loadPolicy } from './policy-source.ts';
 import { watchRecordLosses } from './record-losses.ts';
@@ -142,12 +141,8 @@ async function signerOf(parts: PodParts, live: LivePolicy): Promise<Signer> {
 
 /** Leaves come from servers outside of the pod: whether they do is seen by the self-check, through Envoy. */
 function remoteSigner(file: string): Signer {
-  const anchors = async (): Promise<readonly Certificate[]> => {
-    const content = await readRegularFile(file, maxRenderedBytes);
-    if (content.kind === 'bytes') return parseCertificateBundle(content.bytes, file, 'anywhere');
-    const detail = content.kind === 'too-large' ? `it is larger than ${maxRenderedBytes} bytes` : content.reason;
-    throw cliErrors.error('sidecar-file-unreadable', { path: file, detail });
-  };
+  const anchors = async (): Promise<readonly Certificate[]> =>
+    parseCertificateBundle(await readGatewayFile(file, maxRenderedBytes), file, 'anywhere');
   return {
     // their server reviews what it gave by the policy that it follows itself
     server: { reviewHeldNames: () => undefined },

@@ -1,6 +1,6 @@
 // The on-demand SDS server alone, for somebody's own Envoy. It starts only with a usable pool and an explicit choice of
 // what may be minted.
-import type { AllowedClients } from '../channel/judge-peer.ts';
+import type { AllowedClients } from '../settings/sds-server-settings.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/create-metrics.ts';
 import { startHealthServer, type Health, type HealthListen } from '../observe/health-server.ts';
@@ -20,7 +20,7 @@ import { parseHealthTarget } from './health-target.ts';
 import { createLivePolicy } from './live-policy.ts';
 import { readMintingPolicy, type PolicyChoice } from './policy-choice.ts';
 import { followPolicy, loadPolicy } from './policy-source.ts';
-import { createProblems } from './problems.ts';
+import { createProblems } from '../problems.ts';
 import type { PolicyFile } from '../settings/policy-file.ts';
 import { signalHeard } from './stop-signals.ts';
 import { onSocket, startMinting, type MintingPlace } from './minting.ts';

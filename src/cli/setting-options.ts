@@ -1,7 +1,7 @@
 // Options of the command line made from the table of settings, so that help, environment and table cannot differ.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { LeafgateError } from '../errors.ts';
+import { throwAll } from '../problems.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
 import type { Setting, SettingCommand } from '../settings/setting-types.ts';
 import { environmentNameOf, flagOf } from '../settings/setting-types.ts';
@@ -44,8 +44,7 @@ export function collect(value: string, earlier: readonly string[] | undefined): 
 
 /** Where the settings of one call come from; a `LEAFGATE_…` variable that no setting has is an error. */
 export function settingSource(command: Command, io: Io): SettingSource {
-  const [first, ...more] = unknownEnvironment(io.env);
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
+  throwAll(unknownEnvironment(io.env));
   const values: Readonly<Record<string, unknown>> = command.opts();
   return {
     flag: (name) => {

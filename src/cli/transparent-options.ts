@@ -4,7 +4,7 @@ import { settingsErrors } from '../settings/settings-errors.ts';
 import { givenTexts, type GivenText, type SettingSource } from '../settings/read-settings.ts';
 import { textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
-import type { Problems } from './problems.ts';
+import type { Problems } from '../problems.ts';
 
 const maxPort = 65_535;
 

@@ -1,5 +1,5 @@
 // `--without KEY`: the runtimes of the table that a command gets nothing for.
-import { LeafgateError } from '../errors.ts';
+import { throwAll } from '../problems.ts';
 import { actorRuntimes } from '../projection/actor-runtimes.ts';
 import { givenTexts, type SettingSource } from '../settings/read-settings.ts';
 import { textSettings } from '../settings/text-settings.ts';
@@ -11,9 +11,9 @@ export function readWithout(source: SettingSource): ReadonlySet<string> {
   const given = givenTexts(textSettings.without, source).flatMap(({ text, setting }) => {
     return text.split(',').map((key) => ({ key: key.trim(), setting }));
   });
-  const [first, ...more] = given
-    .filter(({ key }) => !known.includes(key))
-    .map(({ key, setting }) => cliErrors.error('runtime-unknown', { setting, key, known: known.join(', ') }));
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
+  const unknown = given.filter(({ key }) => !known.includes(key));
+  throwAll(
+    unknown.map(({ key, setting }) => cliErrors.error('runtime-unknown', { setting, key, known: known.join(', ') })),
+  );
   return new Set(given.map(({ key }) => key));
 }

@@ -1,7 +1,8 @@
 // What is wrong with the Secrets of the channel between Envoy and an SDS server, before either of them is started with them. The
 // server's is judged as the server itself does, and each side as the other will. Pure; no key ever gets into a word.
 import { examineChannelMaterial } from '../channel/channel-material.ts';
-import { judgePeer, type AllowedClients } from '../channel/judge-peer.ts';
+import { judgePeer } from '../channel/judge-peer.ts';
+import type { AllowedClients } from '../settings/sds-server-settings.ts';
 import { isVerifiedBy, type PeerChain } from '../channel/verify-again.ts';
 import type { EpochMs } from '../clock.ts';
 import { problemsOf, type LeafgateError } from '../errors.ts';

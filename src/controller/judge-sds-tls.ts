@@ -1,8 +1,8 @@
 // Judges how Envoy and the SDS server are to speak, by virtrigaud's table: no TLS block is refused, plaintext is a choice
 // that somebody must have made. Beyond it, the Secrets of both sides are looked at before anybody dials. Pure.
-import type { AllowedClients } from '../channel/judge-peer.ts';
 import type { EpochMs } from '../clock.ts';
 import type { SdsSpec, SdsTls } from '../settings/egress-gateway-types.ts';
+import { allowedClientsOf } from '../settings/sds-server-settings.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { timeText } from './bundle-record.ts';
 import { datesOf } from './certificate-dates.ts';
@@ -15,7 +15,7 @@ import {
   type ChannelFault,
   type ChannelReading,
 } from './examine-channel-secret.ts';
-import { judge, secretText } from './judge.ts';
+import { gravestFirst, judge, secretText } from './judge.ts';
 
 type Reason = ReasonOf<'TLSConfigured'>;
 
@@ -70,15 +70,15 @@ function judgeSecrets(tls: SdsTls, { server, client, serverName, now }: ChannelF
   const other = readOne(client, (content) => examineClientSecret(content, now));
   const pair =
     one.reading && other.reading
-      ? examinePair(one.reading, other.reading, { clients: clientsOf(tls), verifiesServer, now })
+      ? examinePair(one.reading, other.reading, { clients: allowedClientsOf(tls), verifiesServer, now })
       : [];
   const faults: readonly Fault[] = [...one.faults, ...other.faults, ...pair];
   const shown = [one.reading, ...(isShared ? [] : [other.reading])].filter((reading) => reading !== undefined);
   const dates = datesOf(shown.flatMap(({ chain, roots }) => [...(chain ? [chain.leaf] : []), ...roots]));
-  const gravest = order.find((reason) => faults.some((fault) => fault.reason === reason));
+  const sorted = gravestFirst(faults, order);
+  const [gravest] = sorted;
   if (gravest !== undefined) {
-    const sorted = faults.toSorted((a, b) => order.indexOf(a.reason) - order.indexOf(b.reason));
-    return verdict(gravest, [...new Set(sorted.map(({ message }) => message))].join('; '), dates);
+    return verdict(gravest.reason, [...new Set(sorted.map(({ message }) => message))].join('; '), dates);
   }
   const by = `${untilText(one.reading)} for the server, ${untilText(other.reading)} for Envoy`;
   return verifiesServer
@@ -88,10 +88,6 @@ function judgeSecrets(tls: SdsTls, { server, client, serverName, now }: ChannelF
         `mutual TLS, but Envoy does not verify the SDS server: for development only; ${by}`,
         dates,
       );
-}
-
-function clientsOf({ allowAnyClient, allowedSans }: SdsTls): AllowedClients {
-  return allowAnyClient ? { kind: 'any' } : { kind: 'listed', names: new Set(allowedSans) };
 }
 
 /** from the gravest down: what cannot be read says nothing about the rest */

@@ -7,7 +7,7 @@ import { datesOf } from './certificate-dates.ts';
 import type { ReasonOf } from './condition-table.ts';
 import type { Judgement, ObjectName, Observed, SecretContent } from './controller-types.ts';
 import { examineTlsSecret, type TlsSecretFault } from './examine-tls-secret.ts';
-import { judge, sayFirst, secretText } from './judge.ts';
+import { gravestFirst, judge, sayFirst, secretText } from './judge.ts';
 
 export type ServingSecretTerms = {
   /** of the Secret, there or not */
@@ -68,13 +68,13 @@ function judgeContent(content: SecretContent, { requiredDnsNames, now }: Serving
     ...faults.map(({ kind, message }) => ({ reason: reasons[kind], message })),
     ...(first === undefined ? [] : nameFaults(content, first, requiredDnsNames)),
   ];
-  const gravest = order.find((reason) => found.some((fault) => fault.reason === reason));
+  const sorted = gravestFirst(found, order);
+  const [gravest] = sorted;
   if (gravest === undefined) {
     const message = `${secretText(content)} is good for ${requiredDnsNames.join(', ')}${untilText(first)}`;
     return verdict('TLSSecretReady', message, first);
   }
-  const sorted = found.toSorted((one, other) => order.indexOf(one.reason) - order.indexOf(other.reason));
-  return verdict(gravest, sorted.map(({ message }) => message).join('; '), first);
+  return verdict(gravest.reason, sorted.map(({ message }) => message).join('; '), first);
 }
 
 function untilText(first: Certificate | undefined): string {

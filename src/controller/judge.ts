@@ -31,6 +31,14 @@ export function sayProblems(problems: readonly LeafgateError[]): string {
   return [...new Set(problems.map(({ message }) => message))].join('; ');
 }
 
+/** From the gravest down, as `order` has the reasons; what cannot be read says nothing about the rest. */
+export function gravestFirst<Fault extends { readonly reason: string }>(
+  faults: readonly Fault[],
+  order: readonly Fault['reason'][],
+): readonly Fault[] {
+  return faults.toSorted((one, other) => order.indexOf(one.reason) - order.indexOf(other.reason));
+}
+
 /** `a, b, and 3 more` */
 export function sayFirst(texts: readonly string[], most: number): string {
   const more = texts.length - most;

@@ -2,7 +2,8 @@
 // write that is only tried, so that admission speaks too. What a person must mend stops the start, all of it at once; what
 // passes is tried again for a short while.
 import { days, type Clock } from '../clock.ts';
-import { LeafgateError } from '../errors.ts';
+import type { LeafgateError } from '../errors.ts';
+import { throwAll } from '../problems.ts';
 import { hasRule, roleOf, sayRule, type AccessRule } from '../kube/access-rule.ts';
 import { kubeFailureOf } from '../kube/kube-failure.ts';
 import type { KubeClient, KubeResource } from '../kube/kube-types.ts';
@@ -35,9 +36,7 @@ export type ProbeParts = {
  * @throws one error with every rule that is missing, or with what any bundle would be refused for
  */
 export async function probeAccess(terms: ProbeTerms, parts: ProbeParts): Promise<readonly LeafgateError[]> {
-  const missing = await missingOf(requiredRules(terms), parts.client);
-  const [first, ...more] = missing;
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
+  throwAll(await missingOf(requiredRules(terms), parts.client));
   return terms.bundleResource === undefined ? [] : tryBundles(terms, terms.bundleResource, parts);
 }
 

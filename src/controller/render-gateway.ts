@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { compactFiles } from '../bootstrap/compact-files.ts';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
 import { bootstrapFile } from '../bootstrap/rendered-files.ts';
-import type { EgressGateway, SdsTls } from '../settings/egress-gateway-types.ts';
+import type { EgressGateway } from '../settings/egress-gateway-types.ts';
 import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
 import { parseListenAddress } from '../settings/parse-listen.ts';
 import { filesNameOf, podFiles, podPaths } from '../settings/pod-layout.ts';
-import { renderSdsClients, renderSdsServerSettings, type SdsClients } from '../settings/sds-server-settings.ts';
+import { allowedClientsOf, renderSdsClients, renderSdsServerSettings } from '../settings/sds-server-settings.ts';
 import { renderSidecarSettings, type SidecarSettings } from '../settings/sidecar-settings.ts';
 import { podGatewaySpec, originCertificateDir } from './pod-gateway-spec.ts';
 
@@ -123,12 +123,8 @@ function remoteFiles({ spec }: EgressGateway, { serverName, anchorsPem }: Remote
   return {
     [podFiles.anchors]: anchorsPem,
     [podFiles.sdsServer]: renderSdsServerSettings(settings),
-    [podFiles.sdsClients]: renderSdsClients(clientsOf(tls)),
+    [podFiles.sdsClients]: renderSdsClients(allowedClientsOf(tls)),
   };
-}
-
-function clientsOf(tls: SdsTls | undefined): SdsClients {
-  return tls?.allowAnyClient === true ? { kind: 'any' } : { kind: 'listed', names: new Set(tls?.allowedSans) };
 }
 
 function ownProxy(port: number): ListenAddress {

@@ -3,6 +3,7 @@
 // while. Must not know how bundles are followed.
 import type { Clock } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
+import { throwAll } from '../problems.ts';
 import { hasRule, roleOf, sayRule, type AccessRule } from '../kube/access-rule.ts';
 import { bundleResource, findBundleVersion } from '../kube/find-bundle-version.ts';
 import type { KubeClient } from '../kube/kube-types.ts';
@@ -47,8 +48,7 @@ async function askOnce(allowlist: BundleAllowlist, { client, log }: AccessProbe)
     log.warn('the API server serves no ClusterTrustBundles: bundles of the cluster are unavailable');
   const missing: LeafgateError[] = [];
   for (const rule of rulesFor(allowlist)) if (!(await hasRule(rule, client))) missing.push(ruleMissing(rule));
-  const [first, ...more] = missing;
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
+  throwAll(missing);
 }
 
 /** whether any bundle comes from the cluster: without one no API server is looked for */

@@ -3,6 +3,7 @@
 // others is touched. Must not know bundles, backends or actors.
 import { join } from 'node:path';
 import { LeafgateError } from '../errors.ts';
+import { throwAll } from '../problems.ts';
 import { systemCode } from '../system-error.ts';
 import type { TrustForm } from '../settings/trust-volume.ts';
 import { certificatesOf, encodeForm } from './encode-form.ts';
@@ -222,8 +223,7 @@ async function removeOthers({ dir, afterStep }: Writing, paths: ReadonlySet<stri
     const removal = await removeEntries(top, manifest, others);
     afterStep('entry-removed');
     await saveManifest(top, removal.manifest, afterStep);
-    const [first, ...more] = removal.problems;
-    if (first !== undefined) throw LeafgateError.all([first, ...more]);
+    throwAll(removal.problems);
     return removal.removed;
   });
   return went ?? [];

@@ -112,13 +112,13 @@ function readClients(field: Field, reader: FieldReader): EgressGatewaySpec['clie
   return clients && readCaBundleRef(clients('caBundleRef'), reader);
 }
 
-/** What only means something for clients that speak TLS to the proxy. */
 /** the two have different files to start with: one Deployment under both would be rolled for each of them in turn, for ever */
 function refuseSharedName(part: FieldMap, reader: FieldReader): void {
   const detail = 'is what the Deployment of its SDS servers is called, with spec.sds.transport TCP';
   reader.clash(part('deploymentName'), detail, "name the Deployment with the gateway's Envoy, or leave it out");
 }
 
+/** What only means something for clients that speak TLS to the proxy. */
 function checkFront(part: FieldMap, reader: FieldReader): void {
   if (part('servingTLS').value !== undefined) return;
   for (const [outer, inner] of [

@@ -1,10 +1,14 @@
 // Reads what the controller wrote for the SDS servers of a gateway (sds-server-settings.ts); strict, since a word that nobody
 // reads is a wish that nobody fulfils.
 import { z } from 'zod';
-import { LeafgateError } from '../errors.ts';
 import { parseDuration } from './quantities.ts';
-import type { SdsClients, SdsClientsDocument, SdsServerDocument, SdsServerSettings } from './sds-server-settings.ts';
-import { settingsErrors } from './settings-errors.ts';
+import { malformed, readDocument } from './read-document.ts';
+import type {
+  AllowedClients,
+  SdsClientsDocument,
+  SdsServerDocument,
+  SdsServerSettings,
+} from './sds-server-settings.ts';
 
 /** `source` is what the file is called in messages. @throws sidecar-settings-malformed, with everything that is wrong */
 export function parseSdsServerSettings(text: string, source: string): SdsServerSettings {
@@ -13,7 +17,7 @@ export function parseSdsServerSettings(text: string, source: string): SdsServerS
 }
 
 /** @throws sidecar-settings-malformed */
-export function parseSdsClients(text: string, source: string): SdsClients {
+export function parseSdsClients(text: string, source: string): AllowedClients {
   const document = read(clientsSchema, text, source);
   return 'any' in document ? { kind: 'any' } : { kind: 'listed', names: new Set(document.names) };
 }
@@ -32,12 +36,7 @@ const clientsSchema: z.ZodType<SdsClientsDocument> = z.union([
 ]);
 
 function read<Value>(schema: z.ZodType<Value>, text: string, source: string): Value {
-  const parsed = schema.safeParse(readJson(text, source));
-  if (parsed.success) return parsed.data;
-  const [first, ...more] = parsed.error.issues.map(({ path: at, message }) =>
-    malformed(source, `${at.length === 0 ? '' : `${at.join('.')}: `}${message}`),
-  );
-  throw LeafgateError.all([first ?? malformed(source, 'unreadable'), ...more]);
+  return readDocument(schema, readJson(text, source), source);
 }
 
 function readJson(text: string, source: string): unknown {
@@ -46,8 +45,4 @@ function readJson(text: string, source: string): unknown {
   } catch {
     throw malformed(source, 'it is no JSON');
   }
-}
-
-function malformed(source: string, detail: string): LeafgateError {
-  return settingsErrors.error('sidecar-settings-malformed', { source, detail });
 }

@@ -5,20 +5,13 @@ import { z } from 'zod';
 import { LeafgateError } from '../errors.ts';
 import { parseListenAddress } from './parse-listen.ts';
 import { parseDuration } from './quantities.ts';
-import { settingsErrors } from './settings-errors.ts';
+import { malformed, readDocument } from './read-document.ts';
 import type { SidecarDocument, SidecarSettings } from './sidecar-settings.ts';
 
 /** `source` is what the file is called in messages. @throws sidecar-settings-malformed, with everything that is wrong */
 export function parseSidecarSettings(text: string, source: string): SidecarSettings {
-  const parsed = documentSchema.safeParse(readYaml(text, source));
-  if (!parsed.success) {
-    const [first, ...more] = parsed.error.issues.map(({ path, message }) => {
-      const place = path.length === 0 ? '' : `${path.join('.')}: `;
-      return malformed(source, `${place}${message}`);
-    });
-    throw LeafgateError.all([first ?? malformed(source, 'unreadable'), ...more]);
-  }
-  const { pool, remoteSds, leafLifetime, drain, proxy, serving, clientRoots, ...plain } = parsed.data;
+  const document = readDocument(documentSchema, readYaml(text, source), source);
+  const { pool, remoteSds, leafLifetime, drain, proxy, serving, clientRoots, ...plain } = document;
   if ((pool === undefined) === (remoteSds === undefined))
     throw malformed(source, 'it needs pool or remoteSds, and one of them');
   return {
@@ -57,8 +50,4 @@ function readYaml(text: string, source: string): unknown {
     const [sentence = ''] = LeafgateError.from(thrown).message.split('\n');
     throw malformed(source, sentence.replace(/:$/, ''));
   }
-}
-
-function malformed(source: string, detail: string): LeafgateError {
-  return settingsErrors.error('sidecar-settings-malformed', { source, detail });
 }

@@ -1,7 +1,7 @@
 // From flags and environment to values: a flag wins over the environment, the environment over the default. All
 // problems are reported at once. Must not know where flags come from.
 import type { DurationMs } from '../clock.ts';
-import { LeafgateError } from '../errors.ts';
+import { createProblems } from '../problems.ts';
 import { formatQuantity, parseQuantity, type QuantityUnit } from './quantities.ts';
 import { quantitySettings, type QuantityName } from './quantity-settings.ts';
 import {
@@ -40,18 +40,12 @@ export function parseSetting<Unit extends QuantityUnit>(
 
 /** Every quantity, given or by default. Throws one error with all problems. */
 export function readQuantities(source: SettingSource): Quantities {
-  const problems: LeafgateError[] = [];
+  const { attempt, throwAny } = createProblems();
   const values = Object.entries(quantitySettings).map(([name, row]) => {
-    try {
-      const [given] = givenTexts(row, source);
-      return [name, given === undefined ? row.default : parseSetting(row, given)];
-    } catch (thrown) {
-      problems.push(LeafgateError.from(thrown));
-      return [name, row.default];
-    }
+    const [given] = givenTexts(row, source);
+    return [name, (given && attempt(() => parseSetting(row, given))) ?? row.default];
   });
-  const [first, ...more] = problems;
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
+  throwAny();
   return Object.fromEntries(values) as Quantities;
 }
 
@@ -67,6 +61,16 @@ export function givenTexts(row: TextSetting | QuantitySetting, source: SettingSo
   if (variable === undefined || variable === '') return [];
   const texts = row.kind === 'text' && row.isRepeatable ? variable.split(',').map((text) => text.trim()) : [variable];
   return texts.map((text) => ({ text, setting }));
+}
+
+/** Which of these rows were given, as they were given: the flag, or the variable. */
+export function givenNames(
+  rows: readonly (TextSetting | QuantitySetting)[],
+  switches: readonly SwitchSetting[],
+  source: SettingSource,
+): readonly string[] {
+  const texts = rows.flatMap((row) => givenTexts(row, source).map(({ setting }) => setting));
+  return [...new Set([...texts, ...switches.filter((row) => isSwitchedOn(row, source)).map(flagOf)])];
 }
 
 /** Throws `setting-malformed` for an environment value other than 0 and 1. */

@@ -2,6 +2,7 @@
 // --gateway DIR --listen tcp:…`. Who may connect has a file of its own, since it is followed; the rest restarts them. Must not
 // import what the reading needs (sidecar-settings.ts says why).
 import type { DurationMs } from '../clock.ts';
+import type { SdsTls } from './egress-gateway-types.ts';
 import { formatQuantity } from './quantities.ts';
 
 export type SdsServerSettings = {
@@ -21,7 +22,12 @@ export type SdsServerSettings = {
 export type SdsServerDocument = Omit<SdsServerSettings, 'leafLifetimeMs'> & { readonly leafLifetime: string };
 
 /** Who may connect: every client of the CA, or those with one of these names. */
-export type SdsClients = { readonly kind: 'any' } | { readonly kind: 'listed'; readonly names: ReadonlySet<string> };
+export type AllowedClients =
+  { readonly kind: 'any' } | { readonly kind: 'listed'; readonly names: ReadonlySet<string> };
+
+export function allowedClientsOf(tls: Pick<SdsTls, 'allowAnyClient' | 'allowedSans'> | undefined): AllowedClients {
+  return tls?.allowAnyClient === true ? { kind: 'any' } : { kind: 'listed', names: new Set(tls?.allowedSans) };
+}
 
 export type SdsClientsDocument = { readonly any: true } | { readonly names: readonly string[] };
 
@@ -29,7 +35,7 @@ export function renderSdsServerSettings({ leafLifetimeMs, ...plain }: SdsServerS
   return json({ ...plain, leafLifetime: formatQuantity(leafLifetimeMs, 'duration') } satisfies SdsServerDocument);
 }
 
-export function renderSdsClients(clients: SdsClients): string {
+export function renderSdsClients(clients: AllowedClients): string {
   return json((clients.kind === 'any' ? { any: true } : { names: [...clients.names] }) satisfies SdsClientsDocument);
 }
 

@@ -4,6 +4,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { EpochMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
+import { createProblems } from '../problems.ts';
 import { SecretBytes } from '../secret-bytes.ts';
 import type { Certificate } from './certificate-types.ts';
 import { objectIds } from './object-ids.ts';
@@ -20,22 +21,14 @@ export type CredentialTerms = { readonly purpose: 'serverAuth' | 'clientAuth'; r
 
 /** The certificate that is shown. Throws one error with every fault that Envoy, or the peer, would stumble over. */
 export function examineCredential(texts: CredentialTexts, terms: CredentialTerms): Certificate {
-  const faults: LeafgateError[] = [];
-  const attempt = <Value>(read: () => Value): Value | undefined => {
-    try {
-      return read();
-    } catch (thrown) {
-      faults.push(LeafgateError.from(thrown));
-      return undefined;
-    }
-  };
+  const { attempt, keep, throwAny } = createProblems();
   const { source } = texts.certificate;
   const certificate = attempt(() => parseCertificateBundle(texts.certificate.text, source, 'anywhere'))?.[0];
   const key = attempt(() => readPrivateKey(texts.key));
-  if (certificate !== undefined) faults.push(...certificateFaults(certificate, source, terms));
+  if (certificate !== undefined) keep(certificateFaults(certificate, source, terms));
   if (certificate !== undefined && key !== undefined && !belongs(key, certificate))
-    faults.push(x509Errors.error('credential-key-mismatch', { source, keySource: texts.key.source }));
-  throwAny(faults);
+    keep([x509Errors.error('credential-key-mismatch', { source, keySource: texts.key.source })]);
+  throwAny();
   // both were read when nothing was thrown
   if (certificate === undefined) throw x509Errors.error('pem-empty', { source });
   return certificate;
@@ -103,9 +96,4 @@ function readPrivateKey({ text, source }: NamedText): KeyObject {
   } catch (thrown) {
     throw x509Errors.error('credential-key-unreadable', { source, reason: LeafgateError.from(thrown).message }, thrown);
   }
-}
-
-function throwAny(faults: readonly LeafgateError[]): void {
-  const [first, ...more] = faults;
-  if (first !== undefined) throw LeafgateError.all([first, ...more]);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readableFiles } from '../../src/bootstrap/readable-files.ts';
 import { sdsCluster, sdsDocuments } from '../../src/bootstrap/sds-cluster.ts';
 import { examineChannelMaterial, type ChannelMaterial } from '../../src/channel/channel-material.ts';
-import type { AllowedClients } from '../../src/channel/judge-peer.ts';
+import type { AllowedClients } from '../../src/settings/sds-server-settings.ts';
 import { systemClock } from '../../src/clock.ts';
 import { parseHostName } from '../../src/names/parse-host-name.ts';
 import { parseIpAddress } from '../../src/names/ip-address.ts';

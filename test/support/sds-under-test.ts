@@ -2,7 +2,7 @@
 // the two things that a separate process would not let a test do: leaves that live for seconds, and a broken minter.
 import { randomBytes } from 'node:crypto';
 import type { ChannelMaterial } from '../../src/channel/channel-material.ts';
-import type { AllowedClients } from '../../src/channel/judge-peer.ts';
+import type { AllowedClients } from '../../src/settings/sds-server-settings.ts';
 import { TlsChannel } from '../../src/channel/tls-channel.ts';
 import { epoch, hours, systemClock } from '../../src/clock.ts';
 import type { DurationMs } from '../../src/clock.ts';

@@ -1,6 +1,7 @@
 // Who may ask for leaves, by the names of a certificate alone.
 import { describe, expect, test } from 'vitest';
-import { judgePeer, type AllowedClients } from '../../../src/channel/judge-peer.ts';
+import { judgePeer } from '../../../src/channel/judge-peer.ts';
+import type { AllowedClients } from '../../../src/settings/sds-server-settings.ts';
 import type { Certificate } from '../../../src/x509/certificate-types.ts';
 import { encodeAsn1, objectId, sequence, utf8String } from '../../../src/x509/forge-asn1.ts';
 import { derValue } from '../../../src/x509/der-writer.ts';

@@ -6,7 +6,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { examineChannelMaterial, type ChannelMaterial } from '../../../src/channel/channel-material.ts';
-import type { AllowedClients } from '../../../src/channel/judge-peer.ts';
+import type { AllowedClients } from '../../../src/settings/sds-server-settings.ts';
 import { TlsChannel, type TlsChannelParts } from '../../../src/channel/tls-channel.ts';
 import { epoch, hours, millis, minutes, plus, systemClock } from '../../../src/clock.ts';
 import { parseListenAddress } from '../../../src/settings/parse-listen.ts';

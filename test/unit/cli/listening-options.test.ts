@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readFrontOptions } from '../../../src/cli/front-options.ts';
-import { createProblems } from '../../../src/cli/problems.ts';
+import { createProblems } from '../../../src/problems.ts';
 import { parsePortSetting, readTransparentPort } from '../../../src/cli/transparent-options.ts';
 import { LeafgateError } from '../../../src/errors.ts';
 import { parseCidrSetting } from '../../../src/settings/parse-targets.ts';

@@ -1,6 +1,6 @@
 // Which policy the flags and the environment of a call mean.
 import { describe, expect, it, test } from 'vitest';
-import { createProblems } from '../../../src/cli/problems.ts';
+import { createProblems } from '../../../src/problems.ts';
 import { readGatewayPolicy, readMintingPolicy, type PolicyChoice } from '../../../src/cli/policy-choice.ts';
 import type { SettingSource } from '../../../src/settings/read-settings.ts';
 
