@@ -1,6 +1,7 @@
 // certutil, the program of NSS that writes databases: started with nothing but what it needs, and ended when it takes too
 // long. Must not know which certificates it is given.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { systemCode, systemReason } from '../system-error.ts';
 import type { Folder, Owner } from './held-folder.ts';
 import { volumeErrors } from './volume-errors.ts';
@@ -52,16 +53,17 @@ export async function runCertutil({ certutil, database, inputs, args, user }: To
 
   function endOf(running: ChildProcess): Promise<{ status: number | null; signal: NodeJS.Signals | null }> {
     return new Promise((done, reject) => {
-      running.once('error', (error) => {
-        reject(systemCode(error) === 'ENOENT' ? missing(certutil, error) : toolFailed(database.path, error));
-      });
+      running.once('error', (error) => reject(whyNotStarted(error)));
       running.once('close', (status, signal) => done({ status, signal }));
     });
   }
-}
 
-function missing(certutil: string, cause: unknown): Error {
-  return volumeErrors.error('nss-tool-missing', { tool: certutil }, cause);
+  /** the system says the same of a program and of a folder to start it in */
+  function whyNotStarted(error: Error): Error {
+    if (systemCode(error) !== 'ENOENT') return toolFailed(database.path, error);
+    if (!existsSync(database.at('.'))) return toolFailed(database.path, 'its folder has vanished');
+    return volumeErrors.error('nss-tool-missing', { tool: certutil }, error);
+  }
 }
 
 /** `path` is the database's; what went wrong is an error or a phrase */

@@ -1,7 +1,7 @@
 // A volume's own folder and the manifest in it: opened, made where it is missing, and taken away again when leafgate made
 // it. Must not know which files go into it.
 import { constants } from 'node:fs';
-import { open, rmdir, unlink } from 'node:fs/promises';
+import { lstat, open, rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from '../make-folder.ts';
 import { manifestName } from '../settings/trust-volume.ts';
@@ -55,7 +55,7 @@ export async function makeVolumeFolder(options: VolumeFolderOptions): Promise<Vo
     afterStep('folder-made');
     found = await openVolumeFolder(dir);
   }
-  if (found === undefined) throw new Error('the folder vanishes');
+  if (found === undefined) throw await vanished(dir);
   const { top, manifest } = found;
   return await closeOnFailure(top, async () => {
     if (!(await isUnfinished(top))) return { top, manifest };
@@ -66,6 +66,11 @@ export async function makeVolumeFolder(options: VolumeFolderOptions): Promise<Vo
     afterStep('folder-finished');
     return { top, manifest: made };
   });
+}
+
+async function vanished(path: string): Promise<Error> {
+  const isLink = (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
+  return new Error(isLink ? 'it is a symbolic link that leads nowhere' : 'the folder vanishes');
 }
 
 async function closeOnFailure<T>(folder: Folder, act: () => Promise<T>): Promise<T> {
@@ -118,12 +123,12 @@ export async function removeVolumeFolder(options: VolumeFolderOptions, { top, ma
     await rmdir(dir);
   } catch (thrown) {
     unlessGone(thrown);
-    // somebody put something into it meanwhile: theirs from now on
+    // somebody put something into it meanwhile, or a link leads here: theirs from now on
     await finishFolder(top, folderAccess);
   }
 }
 
 function unlessGone(thrown: unknown): void {
   const code = systemCode(thrown) ?? '';
-  if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(code)) throw thrown;
+  if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(code)) throw thrown;
 }

@@ -258,3 +258,22 @@ describe('a sweep', () => {
     expect(existsSync(dir)).toBe(false);
   });
 });
+
+describe('a folder that is reached by a link', () => {
+  test('stays when its volume is removed, as it looked before, and so does the link', async () => {
+    await writer().write([file('ca.pem')]);
+    const link = folder.file('link');
+    symlinkSync(dir, link);
+    await writer({ dir: link }).remove();
+    expect(readdirSync(link)).toEqual([]);
+    expect(modeOf('.')).toBe(0o755);
+    await writer({ dir: link }).remove();
+  });
+
+  test('that is not there is told of by name', async () => {
+    symlinkSync(folder.file('nowhere'), dir);
+    const [outcome] = await writer().write([file('ca.pem')]);
+    const detail = 'it is a symbolic link that leads nowhere';
+    expect(outcome).toMatchObject({ error: { code: 'volume-file-not-written', fields: { path: dir, detail } } });
+  });
+});
