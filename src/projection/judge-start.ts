@@ -9,7 +9,10 @@ export type StartVerdict =
   | { readonly kind: 'done' }
   /** what an earlier run wrote stays in use, although it cannot be renewed */
   | { readonly kind: 'kept' }
-  | { readonly kind: 'failed'; readonly problems: readonly [LeafgateError, ...LeafgateError[]] };
+  | {
+      readonly kind: 'failed';
+      readonly problems: readonly [LeafgateError, ...LeafgateError[]];
+    };
 
 export type StartTerms = {
   /** false: whoever asked is about to start the actor, and wants files of now or none */
@@ -35,12 +38,34 @@ export function judgeStart({ name, sources }: VolumeState, { mayKeep, isLate }: 
   return mayKeep && isKept ? { kind: 'kept' } : { kind: 'failed', problems: [first, ...more] };
 }
 
-/** of an API that is there, what only a person can mend */
-const lasting: ReadonlySet<string> = new Set(['bundle-access-missing', 'bundle-no-api']);
+/** what only a person can mend, of bundles and of files */
+const lasting: ReadonlySet<string> = new Set([
+  'bundle-access-missing',
+  'bundle-no-api',
+  'volume-entry-unsafe',
+  'volume-path-refused',
+  'volume-owner-refused',
+  'volume-file-empty',
+  'nss-tool-missing',
+  'nss-folder-shared',
+  'nss-database-unsafe',
+]);
+
+/** of what the system says no with to a file: a right, a read-only disk, something in the way (`unknown`: our own words) */
+const lastingReasons: ReadonlySet<unknown> = new Set([
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOTDIR',
+  'ELOOP',
+  'ENAMETOOLONG',
+  'unknown',
+]);
 
 /** an API server that restarts, a disk that was full: everything else is for a person */
 function mayPass({ cause, error }: SourceProblem): boolean {
-  return cause === 'not-written' || (cause === 'unavailable' && !lasting.has(error.code));
+  if (lasting.has(error.code)) return false;
+  return cause === 'unavailable' || (cause === 'not-written' && !lastingReasons.has(error.fields['reason']));
 }
 
 const codes = {
@@ -53,12 +78,24 @@ const codes = {
 
 /** names volume, path, bundle and the innermost cause */
 export function problemError(volume: string, path: string, { cause, bundle, error }: SourceProblem): LeafgateError {
-  const fields = { volume, path, bundle, detail: error.message, hint: error.remedy };
+  const fields = {
+    volume,
+    path,
+    bundle,
+    detail: error.message,
+    hint: error.remedy,
+  };
   return projectionErrors.error(codes[cause], fields, error);
 }
 
 function unansweredError(volume: string, path: string, names: readonly string[]): LeafgateError {
   const hint = 'start again once it answers';
-  const fields = { volume, path, bundle: names.join(', '), detail: 'it has not answered yet', hint };
+  const fields = {
+    volume,
+    path,
+    bundle: names.join(', '),
+    detail: 'it has not answered yet',
+    hint,
+  };
   return projectionErrors.error('trust-backend-unavailable', fields);
 }

@@ -17,6 +17,7 @@ import {
 } from './held-folder.ts';
 import { placeFile, type WriteStep } from './place-file.ts';
 import { namesIn } from './remove-entries.ts';
+import { volumeErrors } from './volume-errors.ts';
 import {
   emptyManifest,
   maxManifestBytes,
@@ -70,7 +71,8 @@ export async function makeVolumeFolder(options: VolumeFolderOptions): Promise<Vo
 
 async function vanished(path: string): Promise<Error> {
   const isLink = (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
-  return new Error(isLink ? 'it is a symbolic link that leads nowhere' : 'the folder vanishes');
+  if (isLink) return new Error('it is a symbolic link that leads nowhere');
+  return volumeErrors.error('volume-file-not-written', { path, detail: 'the folder vanishes', reason: 'ENOENT' });
 }
 
 async function closeOnFailure<T>(folder: Folder, act: () => Promise<T>): Promise<T> {

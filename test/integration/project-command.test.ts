@@ -229,6 +229,15 @@ test('told to stop before its files are there, it does not end as if they were',
   expect((await running.stop()).status).toBe(128 + 15);
 });
 
+test('once: a folder that cannot be made is refused with the reason', async () => {
+  world.put('mitm', [one]);
+  writeFileSync(world.folder.file('in-the-way'), '');
+  const dir = world.folder.file('in-the-way/trust');
+  const { status, stderr } = await world.once('--dir', dir);
+  expect(status).toBe(3);
+  expect(stderr).toContain(`certs/ca.pem cannot be written: ${dir} cannot be written: a part of the path is no folder`);
+});
+
 test('mode and owner are as asked', async () => {
   world.put('mitm', [one]);
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { judgeStart } from '../../../src/projection/judge-start.ts';
 import type { SourceProblem, SourceState } from '../../../src/projection/judge-volume.ts';
+import { notWritten, volumeErrors } from '../../../src/projection/volume-errors.ts';
 import { testError } from '../../support/projection-fakes.ts';
 
 const source = { names: ['mitm'], path: 'ca.pem', form: 'PEM' } as const;
@@ -48,6 +49,32 @@ test.each<Case>([
     { mayKeep: terms.includes('mayKeep'), isLate: terms.includes('late') },
   );
   expect(verdict.kind === 'failed' ? verdict.problems.map(({ code }) => code)[0] : verdict.kind).toBe(expected);
+});
+
+const system = (code: string): Error => Object.assign(new Error(code), { code });
+const unwritten = (error: SourceProblem['error']): SourceState => ({
+  ...{ source, isDone: false, kind: 'lacking' },
+  problem: { cause: 'not-written', bundle: 'mitm', error },
+});
+
+test.each(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENOMEM', 'EIO', 'EBUSY', 'ENOENT'])('%s may pass', (code) => {
+  const sources = [unwritten(notWritten('/trust', system(code)))];
+  expect(judgeStart({ name: 'volume.yaml', sources }, { mayKeep: false, isLate: false })).toEqual({ kind: 'wait' });
+});
+
+test.each([
+  ...['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].map((code) => notWritten('/trust', system(code))),
+  notWritten('/trust', new Error('the folder cannot be made', { cause: system('EROFS') })),
+  notWritten('/trust', new Error('a file has that name')),
+  ...(['volume-owner-refused', 'volume-entry-unsafe', 'volume-path-refused', 'nss-tool-missing'] as const).map((code) =>
+    volumeErrors.error(code),
+  ),
+  ...(['nss-folder-shared', 'nss-database-unsafe'] as const).map((code) => volumeErrors.error(code)),
+])('$code $fields.reason does not pass, and is refused at once', (error) => {
+  const state = { name: 'volume.yaml', sources: [unwritten(error)] };
+  expect(judgeStart(state, { mayKeep: false, isLate: false })).toMatchObject({
+    problems: [{ code: 'trust-file-not-written', cause: error }],
+  });
 });
 
 test('a failure names volume, path, bundle, the innermost cause and what to do, and all of them are said', () => {
