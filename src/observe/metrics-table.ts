@@ -199,7 +199,7 @@ export const metricsTable = {
   },
   leafgate_bundle_expired_anchors: {
     kind: 'gauge',
-    help: 'expired certificates in the bundles that are in use; they are kept, and nobody takes them',
+    help: 'expired certificates in bundles: they are kept, and nobody takes them; a bundle of nothing else is refused',
     labels: {},
   },
   leafgate_controller_is_leader: { kind: 'gauge', help: '1 while this controller is the one that works', labels: {} },

@@ -14,7 +14,7 @@ export type JudgedBundle =
   | {
       readonly kind: 'ready';
       readonly certificates: readonly Certificate[];
-      /** of `certificates`: kept, since who withdraws an anchor is its owner */
+      /** of `certificates`: kept, since who withdraws an anchor is its owner; never all of them */
       readonly expired: readonly Certificate[];
       /** labels of blocks that are no certificates and were left out */
       readonly leftOut: readonly string[];
@@ -48,6 +48,12 @@ export function judgeBundle(state: BackingState, now: EpochMs): JudgedBundle {
     default:
       return state satisfies never;
   }
+}
+
+/** How many there are; a bundle of nothing else is refused, and they stay in the files that it was written to. */
+export function expiredIn(judged: JudgedBundle): number {
+  if (judged.kind === 'ready') return judged.expired.length;
+  return judged.kind === 'refused' && judged.reason === 'expired' ? Number(judged.error.fields['count']) : 0;
 }
 
 function expiredOf(certificates: readonly Certificate[], now: EpochMs): readonly Certificate[] {

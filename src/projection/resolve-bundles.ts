@@ -11,14 +11,14 @@ import type { Certificate, Pem } from '../x509/certificate-types.ts';
 import { createBackings, type BackingOptions, type Backings } from './backings.ts';
 import { bundleErrors } from './bundle-errors.ts';
 import { FollowedBundle } from './followed-bundle.ts';
-import type { BundleCause } from './judge-bundle.ts';
+import { expiredIn, type BundleCause } from './judge-bundle.ts';
 import type { TrustFile } from './trust-file.ts';
 
 export type BundleProblem = { readonly cause: BundleCause; readonly bundle: string; readonly error: LeafgateError };
 
 export type ResolvedSource =
-  /** equal sets have equal texts; `expired` are in it all the same */
-  | { readonly kind: 'ready'; readonly file: TrustFile; readonly expired: readonly Certificate[] }
+  /** equal sets have equal texts */
+  | { readonly kind: 'ready'; readonly file: TrustFile }
   /** a first answer is not there yet, and `onChange` will tell */
   | { readonly kind: 'pending' }
   /** the first of the names that cannot be had */
@@ -66,7 +66,7 @@ class Resolver implements BundleResolver {
     const known = this.#joined.get(key) ?? this.#resolveNames(names);
     if (this.#joined.size === maxJoined) this.#joined = new Map();
     this.#joined.set(key, known);
-    return known.kind === 'ready' ? { ...known, file: { path, pemBundle: known.pemBundle } } : known;
+    return known.kind === 'ready' ? { kind: 'ready', file: { path, pemBundle: known.pemBundle } } : known;
   }
 
   onChange(listener: () => void): void {
@@ -81,7 +81,6 @@ class Resolver implements BundleResolver {
 
   #resolveNames(names: readonly string[]): ResolvedNames {
     const certificates: Certificate[] = [];
-    const expired: Certificate[] = [];
     // all of them first: the second is followed while the first is still pending
     for (const [name, bundle] of names.map((one) => [one, this.#bundle(one)] as const)) {
       if (bundle === undefined) return refused(name, 'unknown-name', this.#unknown(name));
@@ -89,10 +88,9 @@ class Resolver implements BundleResolver {
       if (judged.kind === 'refused') return refused(name, judged.cause, judged.error);
       if (judged.kind === 'pending') return judged;
       certificates.push(...judged.certificates);
-      expired.push(...judged.expired);
     }
     const pemBundle = bundleText(certificates);
-    if (pemBundle.length <= maxFileBytes) return { kind: 'ready', pemBundle, expired };
+    if (pemBundle.length <= maxFileBytes) return { kind: 'ready', pemBundle };
     const fields = { names: names.join(', '), maxBytes: maxFileBytes };
     return refused(names[0] ?? '', 'unusable', bundleErrors.error('bundle-file-too-large', fields));
   }
@@ -121,8 +119,7 @@ class Resolver implements BundleResolver {
   }
 
   #measure(): void {
-    const all = [...this.#bundles.values()].map((bundle) => bundle.judged());
-    const expired = all.reduce((sum, judged) => sum + (judged.kind === 'ready' ? judged.expired.length : 0), 0);
+    const expired = [...this.#bundles.values()].reduce((sum, bundle) => sum + expiredIn(bundle.judged()), 0);
     this.#options.metrics.set('leafgate_bundle_expired_anchors', expired);
   }
 
@@ -141,8 +138,7 @@ class Resolver implements BundleResolver {
 }
 
 type ResolvedNames =
-  | { readonly kind: 'ready'; readonly pemBundle: Pem; readonly expired: readonly Certificate[] }
-  | Exclude<ResolvedSource, { readonly kind: 'ready' }>;
+  { readonly kind: 'ready'; readonly pemBundle: Pem } | Exclude<ResolvedSource, { readonly kind: 'ready' }>;
 
 function refused(bundle: string, cause: BundleCause, error: LeafgateError): ResolvedNames {
   return { kind: 'refused', problem: { cause, bundle, error } };

@@ -36,7 +36,7 @@ export function createFakeResolver(first: Readonly<Record<string, Answer>> = {})
       if (typeof answer === 'object') return { kind: 'refused', problem: answer };
       text += answer;
     }
-    return { kind: 'ready', file: { path, pemBundle: text as Pem }, expired: [] };
+    return { kind: 'ready', file: { path, pemBundle: text as Pem } };
   };
   return {
     resolve: answerFor,
