@@ -4,9 +4,11 @@ import type { Command } from 'commander';
 import { actorEnvironment, type ActorEnvironment } from '../projection/actor-environment.ts';
 import { environmentText, type EnvironmentFormat } from '../projection/environment-text.ts';
 import { trustFilePaths } from '../projection/trust-files.ts';
+import { ownTrustRoot } from '../projection/write-own-trust.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
 import { cliErrors } from './cli-errors.ts';
 import type { CommandContext } from './command-context.ts';
+import { claimForShells, sweepOwnTrust } from './own-trust-folders.ts';
 import { prepareActor } from './prepare-actor.ts';
 import { findRunningGateway } from './running-gateway-file.ts';
 import { settingSource } from './setting-options.ts';
@@ -44,7 +46,10 @@ async function environmentHere(
   if (running === undefined) throw cliErrors.error('env-no-gateway', { folder: state.folder });
   const proxyUrl = values.proxy === undefined ? running.proxyUrl : checkedProxy(values.proxy);
   const trustDir = dirname(running.caFile);
-  return prepareActor({ proxyUrl, trustDir, own: withAround(io.env, values), without });
+  const folders = { root: ownTrustRoot(trustDir), clock: io.clock };
+  await sweepOwnTrust(folders);
+  const claim = claimForShells(folders);
+  return prepareActor({ proxyUrl, trustDir, own: withAround(io.env, values), without, claim });
 }
 
 /** nothing of this shell is in it */

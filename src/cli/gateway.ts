@@ -13,7 +13,7 @@ import type { Pool } from '../pool/pool-types.ts';
 import type { TrustFiles } from '../projection/trust-files.ts';
 import { trustFilePaths, writeTrustFiles } from '../projection/trust-files.ts';
 import { readSystemRoots, type SystemRoots } from '../projection/system-roots.ts';
-import { refreshOwnTrust } from '../projection/write-own-trust.ts';
+import { ownTrustRoot, refreshOwnTrust } from '../projection/write-own-trust.ts';
 import { createTrustFile } from '../transport/trust-file.ts';
 import type { ServerTrust } from '../transport/server-trust.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -39,6 +39,7 @@ import type { FrontFacts } from './up-output.ts';
 import { onSocket, startMinting, type Minting } from './minting.ts';
 import { followRecords } from './gateway-records.ts';
 import { startLimitWatch, type LimitWatch, type LimitWatchParts } from './limit-watch.ts';
+import { sweepOwnTrust } from './own-trust-folders.ts';
 import { watchRecordLosses } from './record-losses.ts';
 import { runSelfCheck } from './self-check.ts';
 import { startSelfCheckOrigin } from './self-check-origin.ts';
@@ -185,6 +186,7 @@ async function publishTrust(pool: Pool, { system, given, parts }: TrustMaterial)
   await writeOriginRoots(folder.originRoots, originRoots([...system.certificates, ...given], ownCertificates(pool)));
   const anchors = pool.cas.map((ca) => ca.anchor);
   await writeTrustFiles({ dir: folder.trustDir, anchors, systemRoots: system.certificates });
+  await sweepOwnTrust({ root: ownTrustRoot(folder.trustDir), clock: parts.clock });
   const failures = await refreshOwnTrust({ trustDir: folder.trustDir, anchors, systemRoots: system.certificates });
   for (const failure of failures) reportPublishFailure(failure, parts.log);
 }

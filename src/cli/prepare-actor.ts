@@ -7,10 +7,13 @@ import { actorEnvironment, type ActorEnvironment } from '../projection/actor-env
 import { actorVariables, type ActorValue } from '../projection/actor-runtimes.ts';
 import type { InheritedEnvironment } from '../projection/no-proxy.ts';
 import { readOwnTrust } from '../projection/own-trust.ts';
+import { projectionErrors } from '../projection/projection-errors.ts';
 import { parseRoots } from '../projection/system-roots.ts';
 import { trustFilePaths, type TrustFiles } from '../projection/trust-files.ts';
-import { isNothing, trustBeyond, writeOwnTrust } from '../projection/write-own-trust.ts';
+import { isNothing, ownTrustName, trustBeyond, writeOwnTrust } from '../projection/write-own-trust.ts';
+import { systemReason } from '../system-error.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
+import type { ClaimFolder } from './own-trust-folders.ts';
 
 /** room for a path as long as one can be, and for what is said of it */
 const maxWarningChars = 5000;
@@ -22,6 +25,8 @@ export type ActorRequest = {
   /** what the command would inherit */
   readonly own: InheritedEnvironment;
   readonly without: ReadonlySet<string>;
+  /** the folder for a set of own certificates */
+  readonly claim: ClaimFolder;
 };
 
 /** @throws trust-files-not-written */
@@ -39,7 +44,7 @@ export async function prepareActor(request: ActorRequest): Promise<ActorEnvironm
 type Folded = { readonly files: TrustFiles; readonly left: ReadonlySet<string>; readonly warnings: readonly string[] };
 
 /** The gateway may get another CA while the files are written: they are right when its own are what they were before. */
-async function fold({ trustDir, own, without }: ActorRequest): Promise<Folded> {
+async function fold({ trustDir, own, without, claim }: ActorRequest): Promise<Folded> {
   const shared = trustFilePaths(trustDir);
   const { trust, left, warnings } = await readOwnTrust({ own, without, trustDir });
   // reading the gateway's files costs 40 ms: most owners have nothing
@@ -49,11 +54,18 @@ async function fold({ trustDir, own, without }: ActorRequest): Promise<Folded> {
     const gateway = { trustDir, anchors, systemRoots: await readCertificates(shared.mergedFile) };
     const beyond = trustBeyond(trust, gateway);
     if (isNothing(beyond)) return { files: shared, left, warnings };
-    const files = await writeOwnTrust(beyond, gateway);
+    const files = await writeOwnTrust(beyond, await claimed(ownTrustName(beyond), claim), gateway);
     const after = await readCertificates(shared.caFile);
     if (after.every(({ sha256 }) => anchors.some((anchor) => anchor.sha256 === sha256)))
       return { files, left, warnings };
   }
+}
+
+async function claimed(name: string, claim: ClaimFolder): Promise<string> {
+  return await claim(name).catch((thrown: unknown) => {
+    const fields = { dir: `the folder ${name} of own certificates`, detail: systemReason(thrown) };
+    throw projectionErrors.error('trust-files-not-written', fields, thrown);
+  });
 }
 
 async function readCertificates(path: string): Promise<readonly Certificate[]> {

@@ -19,6 +19,8 @@ import { printError } from './print-error.ts';
 import { runFolderPrefix, sweepRunFolders } from './run-folders.ts';
 import { interruptedExitCode } from './stop-signals.ts';
 import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
+import { ownTrustRoot } from '../projection/write-own-trust.ts';
+import { claimsOfCommand, sweepOwnTrust } from './own-trust-folders.ts';
 import { camelCase, settingSource } from './setting-options.ts';
 import { prepareActor, type ActorRequest } from './prepare-actor.ts';
 import { readWithout } from './without-runtimes.ts';
@@ -125,12 +127,19 @@ type CommandPlace = {
 
 async function runIn(words: readonly string[], { gateway, without, context, ended }: CommandPlace): Promise<number> {
   const [command = '', ...args] = words;
-  const own = context.io.env;
-  const { variables, warnings } = await prepareActor({ ...gateway, own, without });
-  for (const warning of warnings) context.say(`leafgate: ${warning}`);
-  const env = { ...own, ...variables };
-  const outcome = await runChildCommand({ command, args, env, ended }, context.io);
-  if (outcome.kind === 'ended') return outcome.exitCode;
-  printError(outcome.error, context);
-  return outcome.error.exitCode;
+  const { env: own, clock } = context.io;
+  const folders = { root: ownTrustRoot(gateway.trustDir), clock };
+  await sweepOwnTrust(folders);
+  const { claim, release } = claimsOfCommand(folders);
+  try {
+    const { variables, warnings } = await prepareActor({ ...gateway, own, without, claim });
+    for (const warning of warnings) context.say(`leafgate: ${warning}`);
+    const env = { ...own, ...variables };
+    const outcome = await runChildCommand({ command, args, env, ended }, context.io);
+    if (outcome.kind === 'ended') return outcome.exitCode;
+    printError(outcome.error, context);
+    return outcome.error.exitCode;
+  } finally {
+    await release();
+  }
 }

@@ -5,8 +5,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import type { Clock } from '../clock.ts';
-import { millis } from '../clock.ts';
+import { seconds, type Clock } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { createPool } from '../pool/create-pool.ts';
@@ -16,8 +15,7 @@ import { systemReason } from '../system-error.ts';
 import { givenTexts, type SettingSource } from '../settings/read-settings.ts';
 import { textSettings } from '../settings/text-settings.ts';
 import { cliErrors } from './cli-errors.ts';
-import type { StateLock } from './state-lock.ts';
-import { takeLock } from './state-lock.ts';
+import { waitForLock, type StateLock } from './state-lock.ts';
 
 /** raised when a file of the folder changes its meaning; an older or newer leafgate then refuses the folder */
 export const schemaVersion = 1;
@@ -154,30 +152,15 @@ async function writeStateFile(path: string, folder: string): Promise<void> {
 }
 
 /** two first starts at once: the second waits for the first to finish its set-up, which takes milliseconds */
-const setupWaitMs = millis(10_000);
-const setupPollMs = millis(20);
+const setupWait = seconds(10);
 
 async function takeSetupLock(path: string, folder: string, clock: Clock): Promise<StateLock> {
-  const giveUpAt = clock.monotonic() + setupWaitMs;
-  for (;;) {
-    const attempt = tryLock(path, folder);
-    if (attempt.kind === 'held') return attempt.lock;
-    if (clock.monotonic() > giveUpAt) {
-      throw cliErrors.error('state-folder-unusable', {
-        folder,
-        detail: `process ${attempt.holder.pid} holds its set-up lock`,
-      });
-    }
-    await new Promise<void>((done) => setTimeout(done, setupPollMs));
-  }
-}
-
-function tryLock(path: string, folder: string): ReturnType<typeof takeLock> {
-  try {
-    return takeLock(path);
-  } catch (error) {
+  const attempt = await waitForLock(path, clock, setupWait).catch((error: unknown) => {
     throw unusable(folder, error);
-  }
+  });
+  if (attempt.kind === 'held') return attempt.lock;
+  const detail = `process ${attempt.holder.pid} holds its set-up lock`;
+  throw cliErrors.error('state-folder-unusable', { folder, detail });
 }
 
 function unusable(folder: string, error: unknown): Error {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import type { Clock, DurationMs } from '../clock.ts';
 import { systemCode } from '../system-error.ts';
 
 export type LockHolder = { readonly pid: number; readonly startedAt: string; readonly token: string };
@@ -36,6 +37,18 @@ export function takeLock(path: string): LockAttempt {
     return { kind: 'taken', holder: readHolder(path) ?? self };
   } finally {
     removeFile(draft);
+  }
+}
+
+const askAgainMs = 20;
+
+/** Waits for a lock that others hold for milliseconds; who holds it in the end, where it is not let go. */
+export async function waitForLock(path: string, clock: Clock, longestWait: DurationMs): Promise<LockAttempt> {
+  const giveUpAt = clock.monotonic() + longestWait;
+  for (;;) {
+    const attempt = takeLock(path);
+    if (attempt.kind === 'held' || clock.monotonic() > giveUpAt) return attempt;
+    await new Promise<void>((done) => setTimeout(done, askAgainMs));
   }
 }
 

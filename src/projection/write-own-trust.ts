@@ -1,12 +1,11 @@
 // Trust files for commands whose owner trusts more than the gateway: a folder for each set of what he has, so that nobody
 // gets what is another's and the same set always has the same paths. The gateway writes them anew when its own CAs change.
-// Must not know where the set comes from.
+// Must not know where the set comes from, nor when a folder goes.
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { LeafgateError } from '../errors.ts';
-import { makeFolder } from '../make-folder.ts';
 import { readRegularFile } from '../read-regular-file.ts';
 import { replaceFile } from '../replace-file.ts';
 import { systemReason } from '../system-error.ts';
@@ -42,7 +41,7 @@ function without(all: readonly Certificate[], known: readonly Certificate[]): re
 }
 
 /** beside the gateway's own trust folder */
-function ownTrustRoot(trustDir: string): string {
+export function ownTrustRoot(trustDir: string): string {
   return join(dirname(trustDir), 'trust-with');
 }
 
@@ -62,25 +61,28 @@ const partsSchema = z.object({
   wgetrc: z.string(),
   aptConf: z.string().optional(),
 });
-type Parts = z.infer<typeof partsSchema>;
 
-/** Writes what the owner has before the files, so that a gateway that looks through the folders from now on sees it. */
-export async function writeOwnTrust(own: OwnTrust, gateway: GatewayTrust): Promise<TrustFiles> {
-  const { wgetrc, aptConf } = own;
-  const parts: Parts = {
-    ...{ anchors: bundleText(own.anchors), merged: bundleText(own.merged), wgetrc },
+/** What the folder of a set is called: the same for the same set. 64 bits: nobody gains by two that share one. */
+export function ownTrustName(own: OwnTrust): string {
+  return createHash('sha256').update(partsText(own)).digest('hex').slice(0, 16);
+}
+
+function partsText({ anchors, merged, wgetrc, aptConf }: OwnTrust): string {
+  const parts: z.infer<typeof partsSchema> = {
+    ...{ anchors: bundleText(anchors), merged: bundleText(merged), wgetrc },
     ...(aptConf === undefined ? {} : { aptConf }),
   };
-  const text = JSON.stringify(parts);
-  // 64 bits: nobody gains by two sets that share a folder, which is the user's own
-  const dir = join(ownTrustRoot(gateway.trustDir), createHash('sha256').update(text).digest('hex').slice(0, 16));
+  return JSON.stringify(parts);
+}
+
+/** Writes what the owner has before the files, so that a gateway that looks through the folders from now on sees it. */
+export async function writeOwnTrust(own: OwnTrust, dir: string, gateway: GatewayTrust): Promise<TrustFiles> {
   try {
-    makeFolder(dir, 0o700);
-    await replaceFile(join(dir, partsName), text, 0o600);
+    await replaceFile(join(dir, partsName), partsText(own), 0o600);
   } catch (thrown) {
     throw projectionErrors.error('trust-files-not-written', { dir, detail: systemReason(thrown) }, thrown);
   }
-  return writeWithParts(dir, parts, gateway);
+  return writeFiles(own, dir, gateway);
 }
 
 /**
@@ -91,9 +93,9 @@ export async function refreshOwnTrust(gateway: GatewayTrust): Promise<readonly L
   const root = ownTrustRoot(gateway.trustDir);
   const failures: LeafgateError[] = [];
   for (const name of await readdir(root).catch(() => [])) {
-    const parts = await readParts(join(root, name));
-    if (parts === undefined) continue;
-    await writeWithParts(join(root, name), parts, gateway).catch((thrown: unknown) => {
+    const own = await readOwn(join(root, name));
+    if (own === undefined) continue;
+    await writeFiles(own, join(root, name), gateway).catch((thrown: unknown) => {
       failures.push(LeafgateError.from(thrown));
     });
   }
@@ -105,25 +107,30 @@ export async function aptConfOfOwner(path: string, trustDir: string): Promise<st
   if (path === trustFilePaths(trustDir).aptConfFile) return '';
   const dir = dirname(path);
   if (dirname(dir) !== ownTrustRoot(trustDir)) return undefined;
-  return (await readParts(dir))?.aptConf ?? '';
+  return (await readOwn(dir))?.aptConf ?? '';
 }
 
-async function readParts(dir: string): Promise<Parts | undefined> {
+async function readOwn(dir: string): Promise<OwnTrust | undefined> {
   const content = await readRegularFile(join(dir, partsName), maxPartsBytes);
   if (content.kind !== 'bytes') return undefined;
   try {
-    return partsSchema.safeParse(JSON.parse(Buffer.from(content.bytes).toString('utf8'))).data;
+    const { anchors, merged, wgetrc, aptConf } = partsSchema.parse(
+      JSON.parse(Buffer.from(content.bytes).toString('utf8')),
+    );
+    return {
+      ...{ anchors: parseRoots(anchors).certificates, merged: parseRoots(merged).certificates, wgetrc },
+      ...(aptConf === undefined ? {} : { aptConf }),
+    };
   } catch {
     return undefined;
   }
 }
 
-function writeWithParts(dir: string, parts: Parts, { anchors, systemRoots }: GatewayTrust): Promise<TrustFiles> {
-  const { wgetrc, aptConf } = parts;
+function writeFiles(own: OwnTrust, dir: string, { anchors, systemRoots }: GatewayTrust): Promise<TrustFiles> {
   return writeTrustFiles({
     dir,
-    anchors: [...anchors, ...parseRoots(parts.anchors).certificates],
-    systemRoots: [...systemRoots, ...parseRoots(parts.merged).certificates],
-    settings: { wgetrc, ...(aptConf === undefined ? {} : { aptConf }) },
+    anchors: [...anchors, ...own.anchors],
+    systemRoots: [...systemRoots, ...own.merged],
+    settings: own,
   });
 }

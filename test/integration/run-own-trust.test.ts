@@ -1,5 +1,6 @@
 // A CA that a user brings himself is trusted by his command beside the gateway's, and by no other command.
-import { writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
@@ -29,6 +30,10 @@ describeWithTools('a command whose user has a CA of his own', ['envoy-1.40.0', '
 
   const both = () =>
     `curl -sS https://self-check.leafgate.invalid/ && curl -sS -o /dev/null -w '%{http_code}' https://localhost:${origin.port}/`;
+  const ownFolders = (state: string): readonly string[] => {
+    const root = join(temp.file(state), 'gateway/trust-with');
+    return existsSync(root) ? readdirSync(root) : [];
+  };
   const run = (state: string, env: ChildEnvironment = {}) =>
     runLeafgate(['run', '--state', temp.file(state), '--', 'sh', '-c', both()], { envoy, temp, env });
 
@@ -37,8 +42,19 @@ describeWithTools('a command whose user has a CA of his own', ['envoy-1.40.0', '
     async (state) => {
       const { status, stdout, stderr } = await run(state, { CURL_CA_BUNDLE: ownCa });
       expect({ status, stdout, stderr }).toMatchObject({ status: 0, stdout: 'leafgate self-check\n200' });
+      expect(ownFolders(state)).toEqual([]);
     },
   );
+
+  test('has files of its own while it runs; a shell that asked for the same ones keeps them', async () => {
+    const options = { envoy, temp, env: { CURL_CA_BUNDLE: ownCa } };
+    const list = ['run', '--state', gateway.state, '--', 'sh', '-c', 'ls $(dirname $(dirname $CURL_CA_BUNDLE))'];
+    const during = await runLeafgate(list, options);
+    expect(during.stdout).toMatch(/^[0-9a-f]{16}\n$/);
+    await runLeafgate(['env', '--state', gateway.state], options);
+    expect((await runLeafgate(list, options)).stdout).toBe(during.stdout);
+    expect(ownFolders('state')).toEqual([during.stdout.trim()]);
+  });
 
   test('no other command does', async () => {
     const { status, stdout } = await run('state');

@@ -2,6 +2,8 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { claimsOfCommand } from '../../../src/cli/own-trust-folders.ts';
 import { prepareActor } from '../../../src/cli/prepare-actor.ts';
 import { parseRoots } from '../../../src/projection/system-roots.ts';
 import { trustFilePaths, writeTrustFiles } from '../../../src/projection/trust-files.ts';
@@ -26,7 +28,8 @@ beforeEach(async () => {
 afterEach(() => temp.remove());
 
 const prepare = (own: Readonly<Record<string, string>>, ...without: readonly string[]) => {
-  return prepareActor({ proxyUrl: 'http://127.0.0.1:1', trustDir, own, without: new Set(without) });
+  const { claim } = claimsOfCommand({ root: temp.file('gateway/trust-with'), clock: systemClock });
+  return prepareActor({ proxyUrl: 'http://127.0.0.1:1', trustDir, own, without: new Set(without), claim });
 };
 const file = (name: string, text: string | readonly Certificate[]): string => {
   writeFileSync(temp.file(name), typeof text === 'string' ? text : encodeCertificatesPem(text));
