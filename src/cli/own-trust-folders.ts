@@ -6,6 +6,8 @@ import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { join } from 'node:path';
 import { days, seconds, type Clock } from '../clock.ts';
 import { makeFolder } from '../make-folder.ts';
+import { systemCode } from '../system-error.ts';
+import { makeRunFolder } from './run-folders.ts';
 import { lockHolder, takeLock, waitForLock, type StateLock } from './state-lock.ts';
 
 /** Gives the folder of a set, which stays for as long as it is used. Throws what the file system throws. */
@@ -15,6 +17,8 @@ export type FoldersPlace = { readonly root: string; readonly clock: Clock };
 
 export type CommandClaims = {
   readonly claim: ClaimFolder;
+  /** whether folders had to be made where no gateway renews their files, since nobody may write to the root */
+  readonly isElsewhere: () => boolean;
   /** The command has ended: what nobody else uses is taken away. Never rejects. */
   readonly release: () => Promise<void>;
 };
@@ -31,19 +35,35 @@ const shellsKeep = days(30);
 /** For a command: its claims end with it, also when this process is killed. */
 export function claimsOfCommand(place: FoldersPlace): CommandClaims {
   const claims = new Map<string, Claim>();
+  let elsewhere: string | undefined;
   return {
     claim: async (name) => {
       const dir = join(place.root, name);
-      if (!claims.has(dir)) claims.set(dir, await underLock(place, () => newClaim(dir)));
-      return dir;
+      try {
+        if (!claims.has(dir)) claims.set(dir, await underLock(place, () => newClaim(dir)));
+        return dir;
+      } catch (thrown) {
+        if (!isForbidden(thrown)) throw thrown;
+        elsewhere ??= makeRunFolder();
+        makeFolder(join(elsewhere, name), 0o700);
+        return join(elsewhere, name);
+      }
     },
+    isElsewhere: () => elsewhere !== undefined,
     release: async () => {
+      if (elsewhere !== undefined && !isNamedByProcess(elsewhere)) removeFolder(elsewhere);
       if (claims.size === 0) return;
       const leaveAll = (): void => claims.forEach((claim, dir) => leave(dir, claim, place.clock));
       // what stays is swept at the next start
       await underLock(place, leaveAll).catch(() => undefined);
     },
   };
+}
+
+const forbidden: ReadonlySet<unknown> = new Set(['EROFS', 'EACCES', 'EPERM']);
+
+function isForbidden(thrown: unknown): boolean {
+  return forbidden.has(systemCode(thrown) ?? (thrown instanceof Error ? systemCode(thrown.cause) : undefined));
 }
 
 /** For shells that name the folder from now on. */

@@ -1,7 +1,6 @@
 // One command through a running gateway, or through one that lives as long as the command.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { millis } from '../clock.ts';
 import { formatRecordLine } from '../observe/format-record.ts';
@@ -16,7 +15,7 @@ import { makeGatewayFolder } from './gateway-folder.ts';
 import { readGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { interruptedStart, withGateway } from './gateway-session.ts';
 import { printError } from './print-error.ts';
-import { runFolderPrefix, sweepRunFolders } from './run-folders.ts';
+import { makeRunFolder, sweepRunFolders } from './run-folders.ts';
 import { interruptedExitCode } from './stop-signals.ts';
 import { findRunningGateway, type RunningGatewayNote } from './running-gateway-file.ts';
 import { ownTrustRoot } from '../projection/write-own-trust.ts';
@@ -24,7 +23,7 @@ import { claimsOfCommand, sweepOwnTrust } from './own-trust-folders.ts';
 import { camelCase, settingSource } from './setting-options.ts';
 import { prepareActor, type ActorRequest } from './prepare-actor.ts';
 import { readWithout } from './without-runtimes.ts';
-import { openStateFolder, stateFolderPath, type StateFolder } from './state-folder.ts';
+import { existingState, openStateFolder, stateFolderPath, type StateFolder } from './state-folder.ts';
 
 /** a temporary gateway takes any free port, so that it is in nobody's way */
 const anyPort = '127.0.0.1:0';
@@ -38,11 +37,16 @@ export async function runThroughGateway(
   const options = readGatewayOptions(source, anyPort);
   const without = readWithout(source);
   const folderPath = stateFolderPath(givenTexts(textSettings.state, source).at(-1)?.text, context.io.env);
+  // nothing has to be written beside a gateway that runs: its folder may be read-only
+  const existing = existingState(folderPath);
+  const running = existing && findRunningGateway(existing);
+  if (running !== undefined) {
+    context.finishWith(await runThroughRunning(words, { running, without, command, context }));
+    return;
+  }
   const { state, poolCreated } = await openStateFolder(folderPath, context.io.clock);
   if (poolCreated) context.say(`leafgate: made a CA pool, once: ${state.poolFile}`);
-  const running = findRunningGateway(state);
-  if (running === undefined) context.finishWith(await runThroughTemporary(words, { state, options, without, context }));
-  else context.finishWith(await runThroughRunning(words, { running, without, command, context }));
+  context.finishWith(await runThroughTemporary(words, { state, options, without, context }));
 }
 
 type RunningParts = {
@@ -78,7 +82,7 @@ type TemporaryParts = {
 async function runThroughTemporary(words: readonly string[], parts: TemporaryParts): Promise<number> {
   const { context, options, state, without } = parts;
   sweepRunFolders();
-  const dir = mkdtempSync(join(tmpdir(), `${runFolderPrefix}${process.pid}-`));
+  const dir = makeRunFolder();
   const interrupted = Promise.withResolvers<NodeJS.Signals>();
   const stopListening = context.io.onSignal(interrupted.resolve);
   try {
@@ -117,6 +121,9 @@ async function runThroughTemporary(words: readonly string[], parts: TemporaryPar
 /** a gateway of somebody else's is theirs to end */
 const neverEnds = new Promise<never>(() => undefined);
 
+const elsewhereWarning =
+  'the state folder cannot be written to, so that the files with your own certificates do not follow a new CA of the gateway';
+
 type CommandPlace = {
   readonly without: ReadonlySet<string>;
   readonly gateway: Pick<ActorRequest, 'proxyUrl' | 'trustDir'>;
@@ -130,10 +137,12 @@ async function runIn(words: readonly string[], { gateway, without, context, ende
   const { env: own, clock } = context.io;
   const folders = { root: ownTrustRoot(gateway.trustDir), clock };
   await sweepOwnTrust(folders);
-  const { claim, release } = claimsOfCommand(folders);
+  const { claim, isElsewhere, release } = claimsOfCommand(folders);
   try {
     const { variables, warnings } = await prepareActor({ ...gateway, own, without, claim });
-    for (const warning of warnings) context.say(`leafgate: ${warning}`);
+    for (const warning of [...warnings, ...(isElsewhere() ? [elsewhereWarning] : [])]) {
+      context.say(`leafgate: ${warning}`);
+    }
     const env = { ...own, ...variables };
     const outcome = await runChildCommand({ command, args, env, ended }, context.io);
     if (outcome.kind === 'ended') return outcome.exitCode;

@@ -82,12 +82,28 @@ export function knownState(folder: string): StateFolder {
   };
 }
 
+/**
+ * A folder that may be somebody else's to write to, looked at as it is; undefined where there is none of ours.
+ * @throws state-folder-open, state-schema-unknown
+ */
+export function existingState(folder: string): StateFolder | undefined {
+  if (!isOurs(folder)) return undefined;
+  needPrivate(folder);
+  const state = knownState(folder);
+  if (existsSync(state.stateFile)) checkSchema(folder, state.stateFile);
+  return state;
+}
+
+function needPrivate(folder: string): void {
+  const mode = statSync(folder).mode & 0o777;
+  if ((mode & 0o077) !== 0) throw cliErrors.error('state-folder-open', { folder, mode: mode.toString(8) });
+}
+
 function makePrivateFolder(folder: string): void {
   try {
     makeFolder(folder, 0o700);
-    const mode = statSync(folder).mode & 0o777;
     if (isOurs(folder)) {
-      if ((mode & 0o077) !== 0) throw cliErrors.error('state-folder-open', { folder, mode: mode.toString(8) });
+      needPrivate(folder);
     } else if (readdirSync(folder).some((name) => !isOfFirstStart(name))) {
       throw cliErrors.error('state-folder-foreign', { folder });
     } else {

@@ -55,7 +55,7 @@ const ownValues = [
   '- Proxy variables: the gateway takes their place, and `run` and `env` say so. `ALL_PROXY` and proxies that only one client reads stay, with a warning.',
   '- `NO_PROXY`: your entries stay, in both spellings, and loopback is added. Java gets those of them that it has a form for.',
   '- Variables that name a file of roots (`SSL_CERT_FILE`, `CURL_CA_BUNDLE`, `REQUESTS_CA_BUNDLE`, `NODE_EXTRA_CA_CERTS` and the others above): its certificates are folded into files for you alone,',
-  '  in a folder for each set of own certificates beside the trust folder (`gateway/trust-with`), so that a command trusts what it did before, and no other command does. A gateway that gets a new CA renews them.',
+  '  in a folder for each set of own certificates beside the trust folder (`gateway/trust-with`), so that a command trusts what it did before, and no other command does. A gateway that gets a new CA renews them, but for those of a command beside a gateway whose folder is read-only, which stand in a temporary folder.',
   '  The files of `run` go when its command has ended, unless a process that it left behind was started with them; what a killed `run` left is swept by the next `up`, `run` or `env`. Those that `env` printed stay for 30 days after it was last asked for them.',
   '  Where the file cannot be read, or holds no certificate, the variable stays as it is, with a warning that names it: its clients do not trust the gateway then.',
   '- `~/.wgetrc` or the file in `WGETRC`: its lines are kept in a copy (mode 0600), a `ca_certificate` is folded in, a proxy is replaced with a warning. The file in `APT_CONFIG` is included.',

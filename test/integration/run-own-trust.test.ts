@@ -1,13 +1,23 @@
 // A CA that a user brings himself is trusted by his command beside the gateway's, and by no other command.
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
-import { runLeafgate, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import {
+  environment,
+  mainScript,
+  runLeafgate,
+  startGatewayUnderTest,
+  type GatewayUnderTest,
+} from '../support/gateway-under-test.ts';
+import { runCommand, type CommandResult } from '../support/run-command.ts';
 import type { ChildEnvironment } from '../support/scrubbed-environment.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { createTestAuthority, issueServerCertificate } from '../support/test-certificates.ts';
 import { startTlsOrigin, type TlsOrigin } from '../support/tls-origin.ts';
+
+const mayMount = spawnSync('unshare', ['-Urm', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']).status === 0;
 
 describeWithTools('a command whose user has a CA of his own', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': envoy }) => {
   let temp: TempFolder;
@@ -54,6 +64,34 @@ describeWithTools('a command whose user has a CA of his own', ['envoy-1.40.0', '
     await runLeafgate(['env', '--state', gateway.state], options);
     expect((await runLeafgate(list, options)).stdout).toBe(during.stdout);
     expect(ownFolders('state')).toEqual([during.stdout.trim()]);
+  });
+
+  /** with the state folder as one of somebody else's, mounted so that nobody writes to it */
+  const runReadOnly = (env: ChildEnvironment = {}): Promise<CommandResult> => {
+    const script = `mount --bind "${gateway.state}" "${gateway.state}" && mount -o remount,bind,ro "${gateway.state}" && exec "$@"`;
+    const words = ['run', '--state', gateway.state, '--', 'sh', '-c', both()];
+    const leafgate = [process.execPath, mainScript, ...words];
+    return runCommand('unshare', ['-Urm', 'sh', '-c', script, 'sh', ...leafgate], {
+      env: environment({ envoy, temp, env }),
+    });
+  };
+
+  test.skipIf(!mayMount)(
+    'beside a gateway whose folder is read-only reaches both all the same, and says what is lost',
+    async () => {
+      const { status, stdout, stderr } = await runReadOnly({ CURL_CA_BUNDLE: ownCa, TMPDIR: temp.path });
+      expect({ status, stdout }).toEqual({ status: 0, stdout: 'leafgate self-check\n200' });
+      expect(stderr).toBe(
+        'leafgate: the state folder cannot be written to, so that the files with your own certificates do not follow a new CA of the gateway\n',
+      );
+      expect(readdirSync(temp.path).filter((name) => name.startsWith('leafgate-run-'))).toEqual([]);
+    },
+  );
+
+  test.skipIf(!mayMount)('and without a CA of his own says nothing there', async () => {
+    const { stdout, stderr } = await runReadOnly();
+    expect(stdout).toBe('leafgate self-check\n000');
+    expect(stderr).not.toContain('leafgate:');
   });
 
   test('no other command does', async () => {
