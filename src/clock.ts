@@ -34,6 +34,16 @@ export const systemClock: Clock = {
   },
 };
 
+/** Calls `run` each time that `pause` has passed, until it is cancelled. */
+export function repeat(clock: Clock, pause: DurationMs, run: () => void): Timer {
+  let timer = clock.after(pause, again);
+  function again(): void {
+    run();
+    timer = clock.after(pause, again);
+  }
+  return { cancel: () => timer.cancel() };
+}
+
 /** Node fires a timer of more at once, and only warns */
 const longestTimerMs = 2 ** 31 - 1;
 

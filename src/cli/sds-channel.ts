@@ -2,7 +2,8 @@
 // at once, and certificates are followed from then on. A new set that is no good leaves the old one in force, loudly.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { minutes, type Clock, type Timer } from '../clock.ts';
+import { minutes, repeat, type Clock } from '../clock.ts';
+import { startAudit } from '../start-audit.ts';
 import { LeafgateError, problemsOf } from '../errors.ts';
 import { systemCode } from '../system-error.ts';
 import { channelErrors } from '../channel/channel-errors.ts';
@@ -154,7 +155,7 @@ function followFiles({ files, clock, log, metrics, closers }: Surroundings & Tls
     metrics.set('leafgate_sds_channel_not_after_seconds', inSeconds(end ?? 0), { of: 'ca' });
     warnings.look([material.certificate, ...material.roots]);
   };
-  const hourly = every(clock, minutes(60), () => tellDates(files.current()));
+  const hourly = repeat(clock, minutes(60), () => tellDates(files.current()));
   closers.add('dates of SDS certificates', () => hourly.cancel());
   tellDates(files.current());
   files.follow({
@@ -178,8 +179,6 @@ function followFiles({ files, clock, log, metrics, closers }: Surroundings & Tls
   });
 }
 
-const auditEvery = minutes(10);
-
 function clearChannel(listen: TcpListen, parts: Surroundings): SdsChannel {
   const { clock, log, closers } = parts;
   let port = listen.address.port;
@@ -195,9 +194,8 @@ function clearChannel(listen: TcpListen, parts: Surroundings): SdsChannel {
           ...{ reason: 'audit', detail: 'chosen by LEAFGATE_SDS_INSECURE', path: textOf(listen, port) },
         },
       );
-    warn();
-    const repeat = every(clock, auditEvery, warn);
-    closers.add('audit of plaintext', () => repeat.cancel());
+    const audit = startAudit(clock, warn);
+    closers.add('audit of plaintext', () => audit.cancel());
   };
   return {
     place: { kind: 'plaintext', maxConnections: maxTcpConnections, open, lost: () => undefined },
@@ -209,15 +207,6 @@ function clearChannel(listen: TcpListen, parts: Surroundings): SdsChannel {
 
 function textOf({ address }: TcpListen, port: number): string {
   return `tcp:${listenAddressText({ ...address, port })}`;
-}
-
-function every(clock: Clock, pause: Parameters<Clock['after']>[0], run: () => void): Timer {
-  let timer = clock.after(pause, again);
-  function again(): void {
-    run();
-    timer = clock.after(pause, again);
-  }
-  return { cancel: () => timer.cancel() };
 }
 
 function inSeconds(ms: number): number {

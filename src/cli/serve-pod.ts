@@ -16,12 +16,14 @@ import { ownCertificates } from '../pool/origin-roots.ts';
 import type { SdsServer } from '../sds/sds-server.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import { maxRenderedBytes, podFiles } from '../settings/pod-layout.ts';
+import type { SidecarSettings } from '../settings/sidecar-settings.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
 import { parseServerTrust, type ServerTrust } from '../transport/server-trust.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { parseCertificateBundle } from '../x509/pem.ts';
 import { bundleText } from '../x509/bundle-text.ts';
 import { attendEnvoy, type EnvoyWatch } from './attend-envoy.ts';
+import { auditRemoteChannel } from './audit-remote-channel.ts';
 import { closeAndTell, createClosers } from './closers.ts';
 import type { CommandContext } from './command-context.ts';
 import { countLostLines } from './count-lost-lines.ts';
@@ -61,12 +63,16 @@ export async function servePod({ dir, alone }: PodCall, source: SettingSource, c
   const state: PodState = { isStopping: false, isDraining: false };
   try {
     await startPod({ options, context, clock: io.clock, log, metrics, closers }, state);
-    log.info('the sidecar is ready', { path: options.settings.remoteSds?.dir ?? options.settings.sockets.sds });
+    log.info('the sidecar is ready', { path: placeOf(options.settings) });
     log.info('stopping', { signal: await signals.first });
     state.isStopping = true;
   } finally {
     await closeAndTell(closers, log);
   }
+}
+
+function placeOf({ remoteSds, sockets }: SidecarSettings): string {
+  return remoteSds?.channel.dir ?? sockets.sds;
 }
 
 type PodParts = Surroundings & { readonly options: PodOptions; readonly context: CommandContext };
@@ -92,6 +98,8 @@ async function startPod(parts: PodParts, state: PodState): Promise<void> {
   closers.add('control socket', () => control.close());
   const watch = await attend(parts, { admin, signer, records });
   const told = [live, losses, reached].map((one) => () => one.reasons());
+  const { remoteSds } = options.settings;
+  if (remoteSds !== undefined) told.push(auditRemoteChannel(remoteSds.channel, parts));
   await serveHealth(parts, { state, signer, watch, drain, told: [...told, () => material.troubles()] });
 }
 

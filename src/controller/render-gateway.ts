@@ -81,7 +81,11 @@ function sidecarSettings(
   return {
     pool: remoteSds === undefined ? poolOf(spec) : undefined,
     remoteSds: remoteSds && {
-      ...{ secret: client, dir: remoteSds.certificateDir, anchors: join(podPaths.gatewayDir, podFiles.anchors) },
+      anchors: join(podPaths.gatewayDir, podFiles.anchors),
+      channel: {
+        ...{ kind: remoteSds.verifiesServer ? 'tls' : 'tls-unverified', secret: client },
+        dir: remoteSds.certificateDir,
+      },
     },
     sockets: {
       sds: podPaths.sdsSocket,

@@ -9,6 +9,7 @@ import { electByLease, type LeaseElection } from '../kube/lease-election.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Health } from '../observe/health-server.ts';
 import type { Log } from '../observe/log.ts';
+import { countChannels } from './audit-channels.ts';
 import { watchBundleVersion } from './bundle-version-watch.ts';
 import type { CommonRoots } from './common-roots.ts';
 import { gatewayKey, indexGateways, type GatewayFollower, type GatewayIndex } from './gateway-index.ts';
@@ -165,7 +166,7 @@ class Controller implements RunningController {
     for (const kind of ['found', 'absent', 'pending', 'unavailable'] as const) {
       metrics.set('leafgate_controller_followed_objects', known[kind], { known: kind });
     }
-    measureConditions(term, metrics);
+    measureStatuses(term, metrics);
   }
 }
 
@@ -175,8 +176,9 @@ function keyOf({ metadata }: KubeObject): string {
   return gatewayKey(metadata.namespace ?? '', metadata.name);
 }
 
-function measureConditions(term: WorkTerm | undefined, metrics: Metrics): void {
+function measureStatuses(term: WorkTerm | undefined, metrics: Metrics): void {
   const statuses = [...(term?.statuses().values() ?? [])];
+  for (const [kind, count] of countChannels(statuses)) metrics.set('leafgate_controller_channels', count, { kind });
   for (const condition of conditionTypes) {
     for (const status of ['True', 'False', 'Unknown'] as const) {
       const count = statuses.filter(({ conditions }) =>

@@ -7,6 +7,7 @@ import type { KubeClient } from '../kube/kube-types.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { EgressGatewayStatus } from '../settings/egress-gateway-types.ts';
+import { auditChannels } from './audit-channels.ts';
 import type { BundleVersionWatch } from './bundle-version-watch.ts';
 import { createClusterWrites, isNotLeading } from './cluster-writes.ts';
 import type { CommonRoots } from './common-roots.ts';
@@ -57,9 +58,11 @@ const parallel = 4;
 export function beginTerm(parts: TermParts): WorkTerm {
   const { gateways, log, metrics, clock } = parts;
   const statuses = new Map<string, EgressGatewayStatus>();
+  const audit = auditChannels(parts);
   const seen = (key: string, status: EgressGatewayStatus | undefined): void => {
     if (status === undefined) statuses.delete(key);
     else statuses.set(key, status);
+    audit.seen(key, status);
   };
   const followed = followByName({ ...parts, changed: (owner) => queue.add(owner) });
   const render = rememberRenderings(renderGateway, parts.share);
@@ -85,6 +88,7 @@ export function beginTerm(parts: TermParts): WorkTerm {
     ...{ queue, followed },
     statuses: () => statuses,
     close: async () => {
+      audit.close();
       await queue.close();
       await followed.close();
     },

@@ -38,6 +38,8 @@ const peerRefusals = [
 ] as const;
 const verdicts = ['intercept', 'relay', 'tcp', 'deny'] as const;
 
+const sdsChannels = ['unix-socket', 'tls', 'tls-unverified', 'plaintext'] as const;
+
 /** of an EgressGateway */
 const conditions = [
   ...(['Ready', 'CAPoolReady', 'TrustBundlePublished', 'TLSConfigured', 'ServingTLSSecretReady'] as const),
@@ -105,8 +107,8 @@ export const metricsTable = {
   },
   leafgate_sds_channel: {
     kind: 'gauge',
-    help: '1 for how Envoy reaches the SDS server',
-    labels: { kind: ['unix-socket', 'tls', 'plaintext'] },
+    help: '1 for how Envoy reaches the SDS server; `tls-unverified`: by mutual TLS in which it takes any server',
+    labels: { kind: sdsChannels },
   },
   leafgate_sds_channel_not_after_seconds: {
     kind: 'gauge',
@@ -229,6 +231,11 @@ export const metricsTable = {
     kind: 'gauge',
     help: 'gateways by each condition and its status (docs/conditions.md)',
     labels: { condition: conditions, status: ['True', 'False', 'Unknown'] },
+  },
+  leafgate_controller_channels: {
+    kind: 'gauge',
+    help: 'gateways by how their Envoys reach an SDS server, as their condition TLSConfigured says; `none`: it says what is wrong',
+    labels: { kind: [...sdsChannels, 'none'] },
   },
   leafgate_controller_followed_objects: {
     kind: 'gauge',

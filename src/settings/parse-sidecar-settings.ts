@@ -28,9 +28,10 @@ export function parseSidecarSettings(text: string, source: string): SidecarSetti
 
 const path = z.string().regex(/^\//, 'not an absolute path');
 const mountedFolder = { secret: z.string().min(1), dir: path };
+const channelSchema = z.strictObject({ kind: z.enum(['tls', 'tls-unverified']), ...mountedFolder });
 const documentSchema: z.ZodType<SidecarDocument> = z.strictObject({
   pool: z.strictObject({ secret: z.string().min(1), file: path }).optional(),
-  remoteSds: z.strictObject({ ...mountedFolder, anchors: path }).optional(),
+  remoteSds: z.strictObject({ anchors: path, channel: channelSchema }).optional(),
   sockets: z.strictObject({ sds: path, admin: path, selfCheck: path, control: path }),
   selfCheckCa: path,
   accessLog: path,

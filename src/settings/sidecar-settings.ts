@@ -10,8 +10,8 @@ import { formatQuantity } from './quantities.ts';
 export type SidecarSettings = {
   /** undefined where an SDS server outside of the pod has it */
   readonly pool: (MountedSecret & { readonly file: string }) | undefined;
-  /** of that server: what Envoy shows to it, and a PEM file with the anchors of its pool */
-  readonly remoteSds: (MountedFolder & { readonly anchors: string }) | undefined;
+  /** of that server */
+  readonly remoteSds: RemoteSdsSettings | undefined;
   readonly sockets: {
     readonly sds: string;
     readonly admin: string;
@@ -32,6 +32,15 @@ export type SidecarSettings = {
   /** what some origins are shown */
   readonly originCertificates: readonly MountedFolder[];
 };
+
+type RemoteSdsSettings = {
+  /** PEM file with the anchors of its pool */
+  readonly anchors: string;
+  readonly channel: RemoteChannel;
+};
+
+/** what Envoy shows to it; `tls-unverified`: it takes any server */
+export type RemoteChannel = MountedFolder & { readonly kind: 'tls' | 'tls-unverified' };
 
 /** the name counts as part of what is constant: another Secret is another mount */
 type MountedSecret = { readonly secret: string };

@@ -34,7 +34,10 @@ const whole: SidecarSettings = {
 const remote: SidecarSettings = {
   ...plain,
   pool: undefined,
-  remoteSds: { secret: 'sds-client', dir: '/etc/leafgate/sds-client', anchors: '/etc/anchors.pem' },
+  remoteSds: {
+    anchors: '/etc/anchors.pem',
+    channel: { kind: 'tls-unverified', secret: 'sds-client', dir: '/etc/leafgate/sds-client' },
+  },
 };
 
 test.each([
