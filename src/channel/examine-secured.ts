@@ -47,6 +47,20 @@ export function examineSecured(socket: TLSSocket, { clients, now, roots }: Secur
   return { kind: 'allowed', by: verdict.by, name: verdict.name, chain };
 }
 
+/** OpenSSL takes 100 KiB of certificates, of some 250 bytes each at least */
+const maxShown = 500;
+
+/** What the peer has shown of certificates, in bytes of DER: what verifying them has cost grows with it. */
+export function shownBytes(socket: TLSSocket): number {
+  let bytes = 0;
+  let next = socket.getPeerX509Certificate();
+  for (let count = 0; next !== undefined && count < maxShown; count += 1) {
+    bytes += next.raw.length;
+    next = next.issuerCertificate;
+  }
+  return bytes;
+}
+
 function refused(reason: RefusalReason, detail: string): SecuredVerdict {
   return { kind: 'refused', reason, detail };
 }

@@ -1,63 +1,115 @@
-// How many strangers may be in a handshake at once, and how often one address may fail at it: decided when a connection is
-// accepted, before it costs a signature. A success never counts as a failure. Pure: time comes in as an argument.
+// How many strangers may be in a handshake at once, and what failed ones may cost: decided when a connection is accepted, before
+// it costs a signature. Those who are slow on purpose leave places for others, and some places are only for networks from which
+// a peer was let in of late. A success never counts as a failure. Pure: time comes in as an argument.
 import type { DurationMs } from '../clock.ts';
+import { ProvenNetworks } from './proven-networks.ts';
 
-const gateLimits = {
+const places = {
   /** handshakes under way, of everybody: a millisecond of CPU each */
-  pending: 64,
-  /** of one address, so that one that is slow on purpose leaves room for others */
-  pendingOfAddress: 16,
-  /** failed handshakes of one address at once, and a second in the long run */
-  failureBurst: 100,
-  failuresPerSecond: 20,
-  /** addresses that are remembered; the one that was quiet the longest is forgotten first */
-  addresses: 4096,
+  all: 64,
+  /** of these, for proven networks alone: a quarter, since Envoys that are known come back by themselves, and not all at once */
+  reserved: 16,
+  /** which a proven network gets whatever is free: four of them that harbour somebody hostile fill the reserve, not one */
+  ofProven: 4,
+  /** of the free places that are for everybody, one network gets this part: it takes 14 networks to fill them, not 4 */
+  partOfFree: 4,
 } as const;
 
-type Known = { pending: number; tokens: number; at: DurationMs };
+/** what one network, and all that are not proven together, may fail with at once and then each second, in units of `costOf` */
+const allowances = {
+  ofNetwork: { burst: 100, perSecond: 20 },
+  /** a third of a CPU or so; fifteen networks at their own limit are enough to spend it */
+  ofStrangers: { burst: 1000, perSecond: 300 },
+} as const;
+
+/** networks whose failures are remembered; the one that was quiet the longest is forgotten first */
+const maxNetworks = 4096;
+
+/** an ordinary handshake: a ClientHello, and a certificate or two */
+const ordinaryBytes = 2048;
+
+type Allowance = { readonly burst: number; readonly perSecond: number };
+type Account = { left: number; at: DurationMs };
+type Known = { pending: number; readonly account: Account };
 
 export class HandshakeGate {
   readonly #known = new Map<string, Known>();
+  readonly #proven = new ProvenNetworks();
+  readonly #strangers: Account = { left: allowances.ofStrangers.burst, at: 0 as DurationMs };
   #pending = 0;
 
-  /** False: the connection is to be closed unread. True: `leave` is called once, when the handshake has ended. */
-  enter(address: string, now: DurationMs): boolean {
-    const known = this.#look(address, now);
-    if (this.#pending >= gateLimits.pending || known.pending >= gateLimits.pendingOfAddress || known.tokens < 1) {
-      return false;
-    }
+  /** False: the connection is to be closed unread. True: `letIn` or `failed` is called once, when the handshake has ended. */
+  enter(network: string, now: DurationMs): boolean {
+    const known = this.#look(network, now);
+    const isProven = this.#proven.has(network, now);
+    const free = places.all - places.reserved - this.#pending;
+    const limit = Math.max(Math.ceil(free / places.partOfFree), isProven ? places.ofProven : 0);
+    if (this.#pending >= places.all || known.pending >= limit) return false;
+    if (known.account.left < 1 || (!isProven && this.#strangers.left < 1)) return false;
     known.pending += 1;
-    // given back when it succeeds: a peer that is let in may come as often as it likes
-    known.tokens -= 1;
     this.#pending += 1;
     return true;
   }
 
-  leave(address: string, hasSucceeded: boolean): void {
-    this.#pending -= 1;
-    const known = this.#known.get(address);
-    if (known === undefined) return;
-    known.pending -= 1;
-    if (hasSucceeded) known.tokens = Math.min(gateLimits.failureBurst, known.tokens + 1);
+  /** `gone` is called once, when the connection has closed */
+  letIn(network: string, now: DurationMs): void {
+    this.#leave(network);
+    this.#proven.letIn(network, now);
   }
 
-  #look(address: string, now: DurationMs): Known {
-    const { failureBurst, failuresPerSecond } = gateLimits;
-    const known = this.#known.get(address) ?? { pending: 0, tokens: failureBurst, at: now };
-    known.tokens = Math.min(failureBurst, known.tokens + ((now - known.at) / 1000) * failuresPerSecond);
-    known.at = now;
-    this.#known.delete(address);
-    this.#known.set(address, known);
-    if (this.#known.size > gateLimits.addresses) this.#forgetOne();
+  gone(network: string, now: DurationMs): void {
+    this.#proven.gone(network, now);
+  }
+
+  failed(network: string, receivedBytes: number, now: DurationMs): void {
+    this.#leave(network);
+    const cost = costOf(receivedBytes);
+    this.#look(network, now).account.left -= cost;
+    if (!this.#proven.has(network, now)) this.#strangers.left -= cost;
+  }
+
+  /** More was spent than there was: its other handshakes are not worth waiting for. */
+  isOverdrawn(network: string, now: DurationMs): boolean {
+    if (this.#look(network, now).account.left < 0) return true;
+    return this.#strangers.left < 0 && !this.#proven.has(network, now);
+  }
+
+  #leave(network: string): void {
+    const known = this.#known.get(network);
+    if (known === undefined) return;
+    this.#pending -= 1;
+    known.pending -= 1;
+  }
+
+  #look(network: string, now: DurationMs): Known {
+    const known = this.#known.get(network) ?? { pending: 0, account: { left: allowances.ofNetwork.burst, at: now } };
+    fill(known.account, allowances.ofNetwork, now);
+    fill(this.#strangers, allowances.ofStrangers, now);
+    this.#known.delete(network);
+    this.#known.set(network, known);
+    if (this.#known.size > maxNetworks) this.#forgetOne();
     return known;
   }
 
-  /** those with handshakes under way are few: `pending` bounds them */
+  /** those with handshakes under way are few: there are so many places */
   #forgetOne(): void {
-    for (const [address, { pending }] of this.#known) {
+    for (const [network, { pending }] of this.#known) {
       if (pending > 0) continue;
-      this.#known.delete(address);
+      this.#known.delete(network);
       return;
     }
   }
+}
+
+function fill(account: Account, { burst, perSecond }: Allowance, now: DurationMs): void {
+  account.left = Math.min(burst, account.left + (Math.max(0, now - account.at) / 1000) * perSecond);
+  account.at = now;
+}
+
+/**
+ * One is a millisecond of CPU or two. What is sent grows with the square, since only a long chain of certificates needs it, and one
+ * of sixty KiB costs 150 to 300 ms: OpenSSL verifies up to a hundred signatures, also where they lead nowhere (measured).
+ */
+function costOf(receivedBytes: number): number {
+  return Math.max(1, (receivedBytes / ordinaryBytes) ** 2);
 }

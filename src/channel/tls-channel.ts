@@ -12,7 +12,7 @@ import { HandshakeGate } from './handshake-gate.ts';
 import type { AllowedClients } from '../settings/sds-server-settings.ts';
 import { judgePeer } from './judge-peer.ts';
 import { networkOf } from './network-of.ts';
-import { examineSecured } from './examine-secured.ts';
+import { examineSecured, shownBytes } from './examine-secured.ts';
 import { refusalOfHandshake } from './refusal-of.ts';
 import { peerOf, TcpDoor, type Peer } from './tcp-door.ts';
 import { isVerifiedBy, type PeerChain } from './verify-again.ts';
@@ -37,7 +37,10 @@ const maxConnectionsOfPeer = 64;
 /** how often certificates of open connections are compared with the time: none serves on for longer than that */
 const datesEvery = minutes(1);
 
-type Knock = { readonly socket: Socket; readonly generation: number };
+type Knock = { readonly socket: Socket; readonly network: string; readonly generation: number };
+type Knocking = { readonly socket: TLSSocket; readonly peer: string; readonly knock: Knock };
+type Allowed = Extract<ReturnType<typeof examineSecured>, { readonly kind: 'allowed' }>;
+type Refusal = Parameters<ChannelEvents['refused']>[0];
 type OpenPeer = PeerChain & { readonly peer: string; readonly name: string };
 
 export class TlsChannel {
@@ -109,32 +112,59 @@ export class TlsChannel {
     socket.on('error', () => undefined);
     const network = networkOf(peer.address);
     if (!this.#gate.enter(network, this.#parts.clock.monotonic())) {
-      this.#parts.events.refused({ peer: peer.text, reason: 'too-many-handshakes', detail: '' });
-      socket.destroy();
+      this.#turnAway(socket, peer.text);
       return;
     }
-    this.#knocking.set(peer.text, { socket, generation: this.#generation });
-    socket.once('close', () => this.#settled(peer, false));
+    const knock = { socket, network, generation: this.#generation };
+    this.#knocking.set(peer.text, knock);
+    socket.once('close', () => {
+      if (this.#knocking.get(peer.text) !== knock) return;
+      this.#parts.events.refused({ peer: peer.text, reason: 'left', detail: '' });
+      this.#hasFailed(peer.text, knock, socket.bytesRead);
+    });
     this.#tls.emit('connection', socket);
   }
 
-  /** once for each knock: when it is let in, or when its socket closes */
-  #settled(peer: Peer, hasSucceeded: boolean): void {
-    if (!this.#knocking.delete(peer.text)) return;
-    this.#gate.leave(networkOf(peer.address), hasSucceeded);
+  #turnAway(socket: Socket, peer: string): void {
+    this.#parts.events.refused({ peer, reason: 'too-many-handshakes', detail: '' });
+    socket.destroy();
+  }
+
+  /**
+   * Once for each knock that is not let in, and at once: a single handshake may have cost a third of a second, and then those
+   * that wait behind it from the same network are not begun.
+   */
+  #hasFailed(peer: string, knock: Knock, receivedBytes: number): void {
+    const now = this.#parts.clock.monotonic();
+    this.#knocking.delete(peer);
+    this.#gate.failed(knock.network, receivedBytes, now);
+    for (const [text, other] of this.#knocking) {
+      if (!this.#gate.isOverdrawn(other.network, now)) continue;
+      this.#knocking.delete(text);
+      this.#gate.failed(other.network, other.socket.bytesRead, now);
+      this.#turnAway(other.socket, text);
+    }
+  }
+
+  /** undefined: its TCP connection is gone, which is told when that has closed, or it was turned away */
+  #knockOf(socket: TLSSocket): Knocking | undefined {
+    const peer = peerOf(socket)?.text ?? '';
+    const knock = this.#knocking.get(peer);
+    return knock && { socket, peer, knock };
   }
 
   #failed(error: unknown, socket: TLSSocket): void {
+    socket.on('error', () => undefined);
+    const knocking = this.#knockOf(socket);
     const { reason, code } = refusalOfHandshake(error);
-    this.#parts.events.refused({ peer: peerOf(socket)?.text ?? '', reason, detail: code });
-    socket.on('error', () => undefined).destroy();
+    if (knocking === undefined) socket.destroy();
+    else this.#refuse(knocking, { reason, detail: code }, knocking.knock.socket.bytesRead);
   }
 
   #secured(socket: TLSSocket): void {
     socket.on('error', () => undefined);
-    const peer = peerOf(socket);
-    const knock = this.#knocking.get(peer?.text ?? '');
-    if (peer === undefined || knock === undefined) {
+    const knocking = this.#knockOf(socket);
+    if (knocking === undefined) {
       socket.destroy();
       return;
     }
@@ -142,27 +172,34 @@ export class TlsChannel {
     const terms = { clients: this.#clients, now };
     const found = examineSecured(
       socket,
-      knock.generation === this.#generation ? terms : { ...terms, roots: this.#material.roots },
+      knocking.knock.generation === this.#generation ? terms : { ...terms, roots: this.#material.roots },
     );
+    // not what has come by TCP: a peer speaks as soon as its own part is done, and Envoy asks with 60 KiB
     if (found.kind === 'refused') {
-      this.#refuse(socket, peer, found);
+      this.#refuse(knocking, found, shownBytes(socket));
     } else if (this.#connectionsOf(found.name) >= maxConnectionsOfPeer) {
-      this.#refuse(socket, peer, { reason: 'too-many-connections', detail: found.name });
+      const refusal = { reason: 'too-many-connections', detail: found.name } as const;
+      this.#refuse(knocking, refusal, shownBytes(socket));
     } else {
-      this.#settled(peer, true);
-      this.#open.set(socket, { ...found.chain, peer: peer.text, name: found.name });
-      socket.once('close', () => this.#open.delete(socket));
-      this.#parts.events.admitted({ peer: peer.text, by: found.by, name: found.name });
-      this.#parts.serve(socket);
+      this.#letIn(knocking, found);
     }
   }
 
-  #refuse(
-    socket: TLSSocket,
-    { text }: Peer,
-    refusal: Pick<Parameters<ChannelEvents['refused']>[0], 'reason' | 'detail'>,
-  ): void {
-    this.#parts.events.refused({ peer: text, reason: refusal.reason, detail: refusal.detail });
+  #letIn({ socket, peer, knock }: Knocking, { name, by, chain }: Allowed): void {
+    this.#knocking.delete(peer);
+    this.#gate.letIn(knock.network, this.#parts.clock.monotonic());
+    this.#open.set(socket, { ...chain, peer, name });
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      this.#gate.gone(knock.network, this.#parts.clock.monotonic());
+    });
+    this.#parts.events.admitted({ peer, by, name });
+    this.#parts.serve(socket);
+  }
+
+  #refuse({ socket, peer, knock }: Knocking, { reason, detail }: Omit<Refusal, 'peer'>, receivedBytes: number): void {
+    this.#parts.events.refused({ peer, reason, detail });
+    this.#hasFailed(peer, knock, receivedBytes);
     socket.destroy();
   }
 

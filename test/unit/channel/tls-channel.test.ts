@@ -10,7 +10,7 @@ import type { AllowedClients } from '../../../src/settings/sds-server-settings.t
 import { TlsChannel, type TlsChannelParts } from '../../../src/channel/tls-channel.ts';
 import { epoch, hours, millis, minutes, plus, systemClock } from '../../../src/clock.ts';
 import { parseListenAddress } from '../../../src/settings/parse-listen.ts';
-import { makeCa, type MadeCa } from '../../support/ca-workshop.ts';
+import { makeCa, makeKey, type MadeCa } from '../../support/ca-workshop.ts';
 import {
   channelFilesOf,
   clientName,
@@ -315,17 +315,58 @@ describe('limits', () => {
     expect(told).toEqual(['left']);
   });
 
-  test('16 of one address may be in a handshake, the next is closed unread, and all may come when those are gone', async () => {
-    const { port, told, served } = await start();
-    const slow = Array.from({ length: 16 }, () => connectTcp(port, '127.0.0.1').on('error', () => undefined));
+  async function openSlow(port: number, count: number): Promise<readonly Socket[]> {
+    const slow = Array.from({ length: count }, () => connectTcp(port, '127.0.0.1').on('error', () => undefined));
     sockets.push(...slow);
     await Promise.all(slow.map((socket) => once(socket, 'connect')));
+    return slow;
+  }
+
+  test('10 of one address may be in a handshake, the next is closed unread, and all may come when those are gone', async () => {
+    const { port, told, served } = await start();
+    const slow = await openSlow(port, 10);
     const turnedAway = connectTcp(port, '127.0.0.1').on('error', () => undefined);
     await closed(turnedAway);
     expect(told).toEqual(['too-many-handshakes']);
     for (const socket of slow) socket.destroy();
-    await waitFor('their ends', () => told.filter((reason) => reason === 'left').length === 16);
+    await waitFor('their ends', () => told.filter((reason) => reason === 'left').length === 10);
     open(port, clientOf(ca));
+    await waitFor('the socket', () => served.length === 1);
+  });
+
+  test('what a peer says before it knows that it is refused costs its address nothing, nor does a root that it sends', async () => {
+    const { port, told, served } = await start();
+    const { credential } = clientOf(ca, { dnsNames: ['other.test'] });
+    if (credential === undefined) throw new Error('no credential');
+    const certificatePem = credential.certificatePem + caPem(ca);
+    for (let count = 1; count <= 20; count += 1) {
+      const eager = open(port, { ca: caPem(ca), credential: { ...credential, certificatePem } });
+      // as Envoy does, whose first request has 60 KiB
+      eager.once('secureConnect', () => eager.write(Buffer.alloc(60 * 1024)));
+      await closed(eager);
+      await waitFor('the reason', () => told.length === count);
+    }
+    open(port, clientOf(ca));
+    await waitFor('the socket', () => served.length === 1);
+    expect(new Set(told.slice(0, 20))).toEqual(new Set(['not-listed']));
+  });
+
+  test('a chain of a hundred certificates costs its address so much that those who wait from there are not waited for', async () => {
+    const { port, told, served } = await start();
+    const slow = await openSlow(port, 4);
+    const key = makeKey();
+    const chain = [makeCa({ key, notBefore: hoursAgo(1) })];
+    for (let count = 0; count < 100; count += 1) chain.unshift(makeCa({ key, issuer: chain[0] ?? ca }));
+    const { certificatePem, keyPem } = issueCredential(chain[0], { dnsNames: [clientName] });
+    const credential = { keyPem, certificatePem: certificatePem + chain.map(caPem).join('') };
+    await closed(open(port, { ca: caPem(ca), credential }));
+    await Promise.all(slow.map(closed));
+    expect(told).toEqual(['wrong-ca', ...slow.map(() => 'too-many-handshakes')]);
+    await closed(open(port, clientOf(ca)));
+    expect(told.at(-1)).toBe('too-many-handshakes');
+    const elsewhere = connectTcp({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+    sockets.push(elsewhere);
+    open(port, clientOf(ca), { socket: elsewhere });
     await waitFor('the socket', () => served.length === 1);
   });
 
