@@ -15,7 +15,7 @@ import { networkOf } from './network-of.ts';
 import { examineSecured, shownBytes } from './examine-secured.ts';
 import { refusalOfHandshake } from './refusal-of.ts';
 import { peerOf, TcpDoor, type Peer } from './tcp-door.ts';
-import { isVerifiedBy, type PeerChain } from './verify-again.ts';
+import { hasEnded, isVerifiedBy, type LetInChain } from './verify-again.ts';
 
 export type TlsChannelParts = {
   readonly material: ChannelMaterial;
@@ -41,7 +41,7 @@ type Knock = { readonly socket: Socket; readonly network: string; readonly gener
 type Knocking = { readonly socket: TLSSocket; readonly peer: string; readonly knock: Knock };
 type Allowed = Extract<ReturnType<typeof examineSecured>, { readonly kind: 'allowed' }>;
 type Refusal = Parameters<ChannelEvents['refused']>[0];
-type OpenPeer = PeerChain & { readonly peer: string; readonly name: string };
+type OpenPeer = LetInChain & { readonly peer: string; readonly name: string };
 
 export class TlsChannel {
   readonly #parts: TlsChannelParts;
@@ -188,7 +188,7 @@ export class TlsChannel {
   #letIn({ socket, peer, knock }: Knocking, { name, by, chain }: Allowed): void {
     this.#knocking.delete(peer);
     this.#gate.letIn(knock.network, this.#parts.clock.monotonic());
-    this.#open.set(socket, { ...chain, peer, name });
+    this.#open.set(socket, { ...chain, peer, name, since: this.#parts.clock.now() });
     socket.once('close', () => {
       this.#open.delete(socket);
       this.#gate.gone(knock.network, this.#parts.clock.monotonic());
@@ -222,7 +222,7 @@ export class TlsChannel {
 
   #datesLater(): Timer {
     return this.#parts.clock.after(datesEvery, () => {
-      this.#judgeAgain((open, now) => (hasEnded(open, this.#material.roots, now) ? 'expired' : undefined));
+      this.#judgeAgain((open, now) => (hasEnded(this.#material.roots, open, now) ? 'expired' : undefined));
       this.#dates = this.#datesLater();
     });
   }
@@ -238,12 +238,6 @@ const serverOptions = {
   rejectUnauthorized: false,
   ALPNProtocols: ['h2'],
 };
-
-/** A CA that has ended harms nobody who is verified without it: OpenSSL let him in past it, and would again. */
-function hasEnded({ leaf, sent }: PeerChain, roots: ChannelMaterial['roots'], now: EpochMs): boolean {
-  if (leaf.notAfter < now) return true;
-  return sent.some(({ notAfter }) => notAfter < now) && !isVerifiedBy(roots, { leaf, sent }, now);
-}
 
 function digestsOf({ roots }: ChannelMaterial): string {
   return roots.map(({ sha256 }) => sha256).join(' ');

@@ -16,10 +16,23 @@ export const maxSent = 16;
 export function isVerifiedBy(roots: readonly Certificate[], { leaf, sent }: PeerChain, now: EpochMs): boolean {
   const issuers = {
     roots: roots.filter((root) => isSelfIssued(root) && mayIssue(root, now)),
-    between: sent.slice(0, maxSent).filter((one) => !isSelfIssued(one) && mayIssue(one, now)),
+    // OpenSSL takes those of ca.crt too, where a peer sends its leaf alone
+    between: [...sent.slice(0, maxSent), ...roots].filter((one) => !isSelfIssued(one) && mayIssue(one, now)),
   };
   return isCurrent(leaf, now) && leadsToRoot(leaf, issuers, 0);
 }
+
+/**
+ * Has the certificate of a peer that was let in at `since` ended, or one that it cannot be verified without, a root too? One that
+ * ended before harms nobody: OpenSSL let the peer in past it, and would again.
+ */
+export function hasEnded(roots: readonly Certificate[], { since, ...chain }: LetInChain, now: EpochMs): boolean {
+  if (chain.leaf.notAfter < now) return true;
+  const hasEndedSince = ({ notAfter }: Certificate): boolean => since <= notAfter && notAfter < now;
+  return [...chain.sent, ...roots].some(hasEndedSince) && !isVerifiedBy(roots, chain, now);
+}
+
+export type LetInChain = PeerChain & { readonly since: EpochMs };
 
 type Issuers = { readonly roots: readonly Certificate[]; readonly between: readonly Certificate[] };
 

@@ -256,6 +256,28 @@ describe('an open connection', () => {
     expect(told.at(-1)).toBe(`ended expired ${clientName}`);
   });
 
+  test.each([
+    ['ends within a minute of the end of the root that verifies it', false],
+    ['stays when that root ends and its renewal with the same key is there', true],
+  ])('%s', async (_, isRenewed) => {
+    const clock = createFakeClock(Date.now());
+    const [soon, later] = [hours(1), hours(2)].map((span) => ({ notAfter: plus(epoch(Date.now()), span) }));
+    const old = makeCa({ name: 'old', notBefore: hoursAgo(1), ...soon });
+    const { subjectDer } = old.certificate;
+    const renewed = makeCa({ key: old.key, subjectDer, notBefore: hoursAgo(1), ...later });
+    const roots = isRenewed ? [old, renewed, ca] : [old, ca];
+    const { port, told, served } = await start({ clock, material: materialOf(channelFilesOf(ca, {}, roots)) });
+    const peer = open(port, { ...clientOf(old, later), ca: caPem(ca) });
+    const other = open(port, clientOf(ca, { ...later, dnsNames: [], uris: ['spiffe://test/envoy'] }));
+    await waitFor('the sockets', () => served.length === 2);
+    clock.advance(minutes(59));
+    expect(told.filter((one) => one.startsWith('ended'))).toEqual([]);
+    clock.advance(minutes(3));
+    if (!isRenewed) await closed(peer);
+    expect(told.filter((one) => one.startsWith('ended'))).toEqual(isRenewed ? [] : [`ended expired ${clientName}`]);
+    expect([peer.closed, other.closed]).toEqual([!isRenewed, false]);
+  });
+
   test('stays when a certificate ends that it sent and that nobody needs, as one of a CA of before', async () => {
     const clock = createFakeClock(Date.now());
     const { subjectDer } = ca.certificate;
