@@ -24,6 +24,12 @@ export const channelErrors = errorSlice({
     remedy: 'use keys and signatures that OpenSSL takes at its default security level, as `openssl verify` shows',
     exitCode: exitCodes.usage,
   },
+  'channel-too-large': {
+    message: '{source} has {bytes} bytes of {what}, and a handshake of TLS holds {maxBytes}',
+    remedy:
+      'keep in tls.crt the certificate with the CAs between, and in ca.crt the CAs that clients get their certificates from',
+    exitCode: exitCodes.usage,
+  },
   'channel-clients-missing': {
     message: 'nobody may connect to {listen}: no client is named',
     remedy:

@@ -8,7 +8,7 @@ import { SecretBytes } from '../secret-bytes.ts';
 import { systemReason } from '../system-error.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { examineCredential, examineRoots, type NamedText } from '../x509/examine-credential.ts';
-import { encodeCertificatesPem } from '../x509/pem.ts';
+import { encodeCertificatesPem, parseCertificateBundle } from '../x509/pem.ts';
 import { channelErrors } from './channel-errors.ts';
 
 export type ChannelTexts = { readonly certificate: NamedText; readonly key: NamedText; readonly roots: NamedText };
@@ -33,6 +33,8 @@ export function examineChannelMaterial(texts: ChannelTexts, { serverName, now }:
   const certificate = attempt(() => examineCredential(texts, { purpose: 'serverAuth', now }));
   if (certificate !== undefined && serverName !== undefined) attempt(() => checkName(certificate, serverName, source));
   const roots = attempt(() => examineRoots(texts.roots, now));
+  if (certificate !== undefined) attempt(() => checkChainSize(texts.certificate));
+  if (roots !== undefined) attempt(() => checkNamesSize(roots, texts.roots.source));
   throwAny();
   if (certificate === undefined || roots === undefined) throw LeafgateError.from('a fault was lost');
   const material = { certificate, chainPem: texts.certificate.text, key: new SecretBytes(texts.key.text), roots };
@@ -56,6 +58,29 @@ function checkName(certificate: Certificate, name: string, source: string): void
   if (certificate.native.checkHost(name, { subject: 'never', partialWildcards: false }) !== undefined) return;
   const names = (certificate.subjectAltName?.names ?? []).flatMap((one) => (one.kind === 'dns' ? [one.text] : []));
   throw channelErrors.error('channel-wrong-name', { source, names: names.join(', ') || 'no DNS name', name });
+}
+
+/**
+ * The names of the CAs go to each client. All extensions of that message have 64 KiB together (RFC 8446 4.3.2), and where they
+ * do not fit OpenSSL ends every handshake.
+ */
+const maxNamesBytes = 61_440;
+/** clients that are built on OpenSSL or BoringSSL stop at 100 KiB of certificates, Go at 256 KiB: far less is needed */
+const maxChainBytes = 65_536;
+/** around each name, and around each certificate */
+const [nameFrameBytes, certificateFrameBytes] = [2, 5];
+
+function checkNamesSize(roots: readonly Certificate[], source: string): void {
+  const bytes = roots.reduce((sum, { subjectDer }) => sum + subjectDer.length + nameFrameBytes, 0);
+  if (bytes <= maxNamesBytes) return;
+  throw channelErrors.error('channel-too-large', { source, bytes, what: 'names of CAs', maxBytes: maxNamesBytes });
+}
+
+function checkChainSize({ text, source }: NamedText): void {
+  const chain = parseCertificateBundle(text, source, 'anywhere');
+  const bytes = chain.reduce((sum, { der }) => sum + der.length + certificateFrameBytes, 0);
+  if (bytes <= maxChainBytes) return;
+  throw channelErrors.error('channel-too-large', { source, bytes, what: 'certificates', maxBytes: maxChainBytes });
 }
 
 /** what OpenSSL does not take although it can be read, such as a CA that is signed with SHA-1 */

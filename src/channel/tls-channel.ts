@@ -5,6 +5,7 @@ import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { minutes, seconds, type Clock, type DurationMs, type EpochMs, type Timer } from '../clock.ts';
+import { printable } from '../errors.ts';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
 import { contextOptions, type ChannelMaterial } from './channel-material.ts';
 import type { ChannelEvents, EndReason } from './channel-events.ts';
@@ -178,7 +179,7 @@ export class TlsChannel {
     if (found.kind === 'refused') {
       this.#refuse(knocking, found, shownBytes(socket));
     } else if (this.#connectionsOf(found.name) >= maxConnectionsOfPeer) {
-      const refusal = { reason: 'too-many-connections', detail: found.name } as const;
+      const refusal = { reason: 'too-many-connections', detail: printable(found.name) } as const;
       this.#refuse(knocking, refusal, shownBytes(socket));
     } else {
       this.#letIn(knocking, found);

@@ -13,8 +13,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import type { MadeCa } from './ca-workshop.ts';
-import { caPem, issueCredential, type CredentialRequest, type TestCredential } from './credential-workshop.ts';
+import { makeCa, makeKey, type MadeCa } from './ca-workshop.ts';
+import {
+  caPem,
+  hoursAgo,
+  issueCredential,
+  type CredentialRequest,
+  type TestCredential,
+} from './credential-workshop.ts';
 
 export const serverName = 'sds.channel.test';
 export const clientName = 'envoy.channel.test';
@@ -59,6 +65,20 @@ export function replaceChannelFiles(dir: string, files: ChannelFiles): void {
 /** lower-case hex, of the certificate that stands there now */
 export function serialIn(dir: string): string {
   return new X509Certificate(readFileSync(join(dir, 'tls.crt'))).serialNumber.toLowerCase();
+}
+
+/** CAs whose names, with the two bytes before each, fill so many bytes */
+export function casThatFill(bytes: number): readonly MadeCa[] {
+  const key = makeKey();
+  const named = (index: number, length: number): MadeCa =>
+    makeCa({ key, name: `${index} `.padEnd(length, 'x'), notBefore: hoursAgo(1), notAfter: hoursAgo(-2) });
+  const sizeOf = ({ certificate }: MadeCa): number => certificate.subjectDer.length + 2;
+  // of 200 to 249 characters each: the lengths around them then have the same size
+  const each = sizeOf(named(0, 200));
+  const count = Math.floor(bytes / each);
+  const spare = bytes - count * each;
+  const more = (index: number): number => Math.floor(spare / count) + (index < spare % count ? 1 : 0);
+  return Array.from({ length: count }, (_, index) => named(index, 200 + more(index)));
 }
 
 export type ClientSide = { readonly ca: string; readonly credential?: TestCredential | undefined };

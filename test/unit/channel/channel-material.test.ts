@@ -4,7 +4,7 @@ import { examineChannelMaterial, rootsEndAt, type ChannelTexts } from '../../../
 import { epoch, hours, plus, systemClock } from '../../../src/clock.ts';
 import { problemsOf } from '../../../src/errors.ts';
 import { makeCa, type MadeCa } from '../../support/ca-workshop.ts';
-import { channelFilesOf, serverName, type ChannelFiles } from '../../support/channel-workshop.ts';
+import { casThatFill, channelFilesOf, serverName, type ChannelFiles } from '../../support/channel-workshop.ts';
 import { caPem, hoursAgo, issueCredential, makeCurrentCa } from '../../support/credential-workshop.ts';
 
 let ca: MadeCa;
@@ -24,6 +24,15 @@ function faultsOf(files: ChannelFiles, name?: string): readonly string[] {
     return [];
   } catch (thrown) {
     return problemsOf(thrown).map(({ code }) => code);
+  }
+}
+
+function messagesOf(files: ChannelFiles): readonly string[] {
+  try {
+    examine(files);
+    return [];
+  } catch (thrown) {
+    return problemsOf(thrown).map(({ message }) => message);
   }
 }
 
@@ -112,5 +121,19 @@ describe('a set is refused', () => {
       const [, line = ''] = files['tls.key'].split('\n');
       expect(words).not.toContain(line.slice(0, 20));
     }
+  });
+});
+
+describe('what no handshake would hold', () => {
+  test('is refused, of the names of CAs and of the certificates that the server shows', () => {
+    const most = casThatFill(61_440);
+    const files = channelFilesOf(ca, {}, most);
+    expect(faultsOf(files)).toEqual([]);
+    const chain = files['tls.crt'] + files['ca.crt'];
+    const over = { ...channelFilesOf(ca, {}, [...most, ca]), 'tls.crt': chain };
+    const [ofChain, ofNames, ...more] = messagesOf({ ...over, 'tls.key': files['tls.key'] });
+    expect(ofChain).toMatch(/^\/d\/tls\.crt has \d+ bytes of certificates, and a handshake/);
+    expect(ofNames).toMatch(/^\/d\/ca\.crt has \d+ bytes of names of CAs, and a handshake/);
+    expect(more).toEqual([]);
   });
 });

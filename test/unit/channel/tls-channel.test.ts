@@ -12,6 +12,7 @@ import { epoch, hours, millis, minutes, plus, systemClock } from '../../../src/c
 import { parseListenAddress } from '../../../src/settings/parse-listen.ts';
 import { makeCa, makeKey, type MadeCa } from '../../support/ca-workshop.ts';
 import {
+  casThatFill,
   channelFilesOf,
   clientName,
   clientOf,
@@ -313,6 +314,28 @@ describe('limits', () => {
     sockets.push(socket);
     await closed(socket);
     expect(told).toEqual(['handshake-timeout']);
+  });
+
+  test('a name that is turned away is escaped before it is told', async () => {
+    const details: string[] = [];
+    const events = { admitted: () => undefined, ended: () => undefined };
+    const told = { ...events, refused: ({ detail }: { readonly detail: string }) => details.push(detail) };
+    const { port, served } = await start({ clients: { kind: 'any' }, events: told });
+    const client = clientOf(ca, { dnsNames: ['a\nlevel=error forged'] });
+    for (let count = 1; count <= 64; count += 1) {
+      open(port, client);
+      await waitFor('the socket', () => served.length === count);
+    }
+    await closed(open(port, client));
+    expect(details).toEqual(['a\\u000alevel=error forged']);
+  });
+
+  test('a handshake holds the names of as many CAs as are taken', async () => {
+    const cas = casThatFill(61_440);
+    const { port, told, served } = await start({ material: materialOf(channelFilesOf(ca, {}, cas)) });
+    open(port, { ...clientOf(cas.at(-1) ?? ca), ca: caPem(ca) });
+    await waitFor('the socket', () => served.length === 1);
+    expect(told).toEqual([`admitted dns ${clientName}`]);
   });
 
   test('a close ends handshakes, and leaves open connections to whoever speaks on them', async () => {
