@@ -1,5 +1,5 @@
-// The channel in plaintext, for those who chose it: everybody who reaches the port is let in. It has the same limits on
-// connections as the other, and nothing to judge.
+// The channel in plaintext, for those who chose it: everybody who reaches the port is let in, until the server has as many
+// connections as it serves. There is nothing to judge.
 import type { Socket } from 'node:net';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
 import type { ChannelEvents } from './channel-events.ts';

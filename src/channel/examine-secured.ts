@@ -10,7 +10,7 @@ import type { ChannelEvents, RefusalReason } from './channel-events.ts';
 import type { AllowedClients } from '../settings/sds-server-settings.ts';
 import { judgePeer } from './judge-peer.ts';
 import { refusalOfChain } from './refusal-of.ts';
-import { isVerifiedBy, maxSent, type PeerChain } from './verify-again.ts';
+import { isVerifiedBy, maxSent, maxSentBytes, type PeerChain } from './verify-again.ts';
 
 export type SecuredTerms = {
   readonly clients: AllowedClients;
@@ -68,9 +68,12 @@ function refused(reason: RefusalReason, detail: string): SecuredVerdict {
 function readChain(shown: X509Certificate): PeerChain | undefined {
   try {
     const sent: Certificate[] = [];
+    let bytesLeft = maxSentBytes;
     let next = shown.issuerCertificate;
     // a root that is issued by itself would go on for ever
     while (next !== undefined && sent.length < maxSent && !next.checkIssued(next)) {
+      bytesLeft -= next.raw.length;
+      if (bytesLeft < 0) break;
       sent.push(readCertificate(next.raw));
       next = next.issuerCertificate;
     }

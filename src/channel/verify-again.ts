@@ -9,15 +9,19 @@ export type PeerChain = {
   readonly sent: readonly Certificate[];
 };
 
-/** chains have two or three certificates; the caps bound what a hostile one costs */
+/** chains have two or three certificates; the caps bound what a hostile one costs to keep and to look at */
 const maxBetween = 8;
 export const maxSent = 16;
+export const maxSentBytes = 16 * 1024;
+/** signatures looked at for one peer: a few of 3 ms each at worst, since all are looked at in one turn when CAs change */
+const maxSignatures = 8;
 
 export function isVerifiedBy(roots: readonly Certificate[], { leaf, sent }: PeerChain, now: EpochMs): boolean {
   const issuers = {
     roots: roots.filter((root) => isSelfIssued(root) && mayIssue(root, now)),
     // OpenSSL takes those of ca.crt too, where a peer sends its leaf alone
     between: [...sent.slice(0, maxSent), ...roots].filter((one) => !isSelfIssued(one) && mayIssue(one, now)),
+    isIssuedBy: createIssueCheck(),
   };
   return isCurrent(leaf, now) && leadsToRoot(leaf, issuers, 0);
 }
@@ -34,26 +38,34 @@ export function hasEnded(roots: readonly Certificate[], { since, ...chain }: Let
 
 export type LetInChain = PeerChain & { readonly since: EpochMs };
 
-type Issuers = { readonly roots: readonly Certificate[]; readonly between: readonly Certificate[] };
+type Issuers = {
+  readonly roots: readonly Certificate[];
+  readonly between: readonly Certificate[];
+  readonly isIssuedBy: (certificate: Certificate, issuer: Certificate) => boolean;
+};
 
 /** `below`: how many CAs stand between `certificate` and the leaf, itself included */
-function leadsToRoot(certificate: Certificate, { roots, between }: Issuers, below: number): boolean {
+function leadsToRoot(certificate: Certificate, { roots, between, isIssuedBy }: Issuers, below: number): boolean {
   const issues = (issuer: Certificate): boolean =>
     below <= (issuer.basicConstraints?.pathLength ?? maxBetween) && isIssuedBy(certificate, issuer);
   if (roots.some(issues)) return true;
   const issuer = between.find(issues);
   if (issuer === undefined || below === maxBetween) return false;
-  return leadsToRoot(issuer, { roots, between: between.filter((one) => one !== issuer) }, below + 1);
+  return leadsToRoot(issuer, { roots, between: between.filter((one) => one !== issuer), isIssuedBy }, below + 1);
 }
 
-function isIssuedBy(certificate: Certificate, issuer: Certificate): boolean {
-  if (Buffer.compare(certificate.issuerDer, issuer.subjectDer) !== 0) return false;
-  try {
-    return certificate.native.verify(issuer.native.publicKey);
-  } catch {
-    // a key of a kind that this OpenSSL does not know
-    return false;
-  }
+function createIssueCheck(): Issuers['isIssuedBy'] {
+  let left = maxSignatures;
+  return (certificate, issuer) => {
+    if (left === 0 || Buffer.compare(certificate.issuerDer, issuer.subjectDer) !== 0) return false;
+    left -= 1;
+    try {
+      return certificate.native.verify(issuer.native.publicKey);
+    } catch {
+      // a key of a kind that this OpenSSL does not know
+      return false;
+    }
+  };
 }
 
 /** name constraints are not followed here: a CA that has them is left to a handshake */

@@ -239,9 +239,9 @@ describe('an open connection', () => {
     expect(told.at(-1)).toBe(`ended expired ${clientName}`);
   });
 
-  function sending(client: ClientSide, one: MadeCa): ClientSide {
+  function sending(client: ClientSide, one: MadeCa, padding = ''): ClientSide {
     if (client.credential === undefined) throw new Error('no credential');
-    const certificatePem = client.credential.certificatePem + caPem(one);
+    const certificatePem = client.credential.certificatePem + padding + caPem(one);
     return { ca: caPem(ca), credential: { ...client.credential, certificatePem } };
   }
 
@@ -277,6 +277,22 @@ describe('an open connection', () => {
     if (!isRenewed) await closed(peer);
     expect(told.filter((one) => one.startsWith('ended'))).toEqual(isRenewed ? [] : [`ended expired ${clientName}`]);
     expect([peer.closed, other.closed]).toEqual([!isRenewed, false]);
+  });
+
+  test('is judged again by the first 16 KiB that it sent after its own, and comes again where that is not enough', async () => {
+    const between = makeCa({ issuer: ca, notBefore: hoursAgo(1) });
+    const names = Array.from({ length: 1800 }, (_, index) => `n${index}.test`);
+    const { certificatePem } = issueCredential(otherCa, { dnsNames: names });
+    const client = clientOf(between);
+    const { channel, port, told, served } = await start();
+    const modest = open(port, sending(client, between));
+    await waitFor('the first', () => served.length === 1);
+    const padded = open(port, sending(client, between, certificatePem));
+    await waitFor('the second', () => served.length === 2);
+    channel.useMaterial(materialOf(channelFilesOf(ca, {}, [ca, otherCa])));
+    await closed(padded);
+    expect(told.slice(2)).toEqual([`ended wrong-ca ${clientName}`]);
+    expect(modest.closed).toBe(false);
   });
 
   test('stays when a certificate ends that it sent and that nobody needs, as one of a CA of before', async () => {

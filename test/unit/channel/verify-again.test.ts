@@ -81,6 +81,13 @@ test('a path length is kept', () => {
   expect(verified([short], leafOf(below), [below])).toBe(false);
 });
 
+test('eight signatures are looked at, and who would need more comes again', () => {
+  const { subjectDer } = between.certificate;
+  const likeIt = Array.from({ length: 8 }, () => makeCa({ subjectDer, issuer: one, ...validNow }));
+  expect(verified([one], leafOf(between), [...likeIt.slice(0, 6), between])).toBe(true);
+  expect(verified([one], leafOf(between), [...likeIt.slice(0, 7), between])).toBe(false);
+});
+
 test('a chain that leads in circles ends', () => {
   const [keyA, keyB] = [makeCa({ name: 'a', ...validNow }), makeCa({ name: 'b', ...validNow })];
   const aByB = makeCa({ key: keyA.key, subjectDer: keyA.certificate.subjectDer, issuer: keyB, ...validNow });
