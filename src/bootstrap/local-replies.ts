@@ -10,6 +10,7 @@ import {
 import { originCauseSigns, type OriginCause, type OriginCauseSign } from '../settings/origin-causes.ts';
 import { stateKeys, stateText } from './filter-state.ts';
 import { extension, type JsonObject } from './json.ts';
+import { openRequestsDetails } from './open-requests.ts';
 
 /** RBAC policies that are not a person's rules */
 export const namesRuleName = 'name-mismatch';
@@ -69,6 +70,7 @@ export const localReplies: JsonObject = {
     reply(gatewayErrorWords.rate, detailsContain('local_rate_limited'), { retryAfterSeconds: 1 }),
     reply(gatewayErrorWords.overload, detailsContain('overflow'), { status: 503, retryAfterSeconds: 5 }),
     reply(gatewayErrorWords.overload, detailsContain('overload'), { status: 503, retryAfterSeconds: 5 }),
+    reply(gatewayErrorWords.overload, detailsContain(openRequestsDetails), { status: 503, retryAfterSeconds: 5 }),
     reply(gatewayErrorWords.overload, responseFlags('UO'), { status: 503, retryAfterSeconds: 5 }),
     reply(gatewayErrorWords.tooLarge, statusIs('EQ', headersTooLarge), {}),
     ...originCauseSigns.filter(({ flag }) => flag !== undefined).map(originReply),

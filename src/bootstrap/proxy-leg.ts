@@ -12,6 +12,7 @@ import { literalGuard } from './literal-guard.ts';
 import { misdirected } from './local-replies.ts';
 import { ownAddressFilters } from './own-address.ts';
 import { requestToOwnPort } from './own-listeners.ts';
+import { openRequestsFilter } from './open-requests.ts';
 import { followedFile, followedFilter, resolveFile } from './rendered-files.ts';
 import { resolveFilterName } from './resolve-filter.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
@@ -25,7 +26,7 @@ export type ProxyClients = { readonly objects: readonly JsonObject[]; readonly c
 
 export function proxyConnectionManager(plan: Plan, name: string, clients: ProxyClients): JsonObject {
   const { objects: clientObjects } = clients;
-  const { paths, selfCheck } = plan.spec;
+  const { paths, selfCheck, limits } = plan.spec;
   const tunnel = connectRoute({ [clientFilterName]: clientObjects, [ruleFilterName]: [ruleObject] });
   return httpConnectionManager(plan, {
     name,
@@ -36,7 +37,8 @@ export function proxyConnectionManager(plan: Plan, name: string, clients: ProxyC
     ],
     filters: [
       httpStateFilter(clientFilterName, clientObjects.map(keptHere)),
-      ...clientRateFilters(plan.spec.limits.clientRate, clients.countedBy),
+      ...clientRateFilters(limits.clientRate, clients.countedBy),
+      openRequestsFilter(limits.maxConnections),
       targetFormFilter,
       resolveFilter(paths),
       ...ownAddressFilters(plan.spec),

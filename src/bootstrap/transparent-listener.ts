@@ -33,6 +33,7 @@ import { bufferBytes, idleInnerConnection, idleTimeout, redirectedInspectionTime
 import { literalGuard } from './literal-guard.ts';
 import { namesHttpFilter, portComparison } from './name-comparison.ts';
 import { ownAddressFilters } from './own-address.ts';
+import { openRequestsFilter } from './open-requests.ts';
 import { ownPorts } from './own-listeners.ts';
 import { proxyConnectionManager, resolveFilter } from './proxy-leg.ts';
 import { selfCheckRefusal } from './self-check-routes.ts';
@@ -138,14 +139,15 @@ function redirectedProxy(plan: Plan): JsonObject {
 
 /** Dials the host of each request, on the port that the client meant: whoever lies about the host does not reach another. */
 function clearConnectionManager(plan: Plan): JsonObject {
-  const { paths, selfCheck } = plan.spec;
+  const { paths, selfCheck, limits } = plan.spec;
   return httpConnectionManager(plan, {
     name: transparentListenerName,
     idleConnection: idleInnerConnection,
     accessLogs: [accessLog('plain', paths.accessLog)],
     filters: [
       httpStateFilter('client', transparentHttpObjects),
-      ...clientRateFilters(plan.spec.limits.clientRate, 'address'),
+      ...clientRateFilters(limits.clientRate, 'address'),
+      openRequestsFilter(limits.maxConnections),
       httpStateFilter('names', [portComparison.object]),
       namesHttpFilter(portComparison),
       targetFormFilter,

@@ -30,8 +30,9 @@ export const objectNames: LimitNames = {
 
 const limits = {
   connections: {
-    counters: /^listener\.[^.]+\.downstream_global_cx_overflow$/,
-    words: ({ connections }) => `connections are closed unread: ${connections} is reached`,
+    counters:
+      /^(?:listener\.[^.]+\.downstream_global_cx_overflow|http\.[^.]+\.adaptive_concurrency\.gradient_controller\.rq_blocked)$/,
+    words: ({ connections }) => `requests are refused, or connections closed unread: ${connections} is reached`,
   },
   memory: {
     counters: /^http\.[^.]+\.downstream_rq_overload_close$/,
@@ -51,7 +52,7 @@ type Limit = keyof typeof limits;
 const limitNames = Object.keys(limits) as readonly Limit[];
 
 /** all of the above, for Envoy to choose by */
-const counterFilter = '(overflow|overload_close|rate_limited)$';
+const counterFilter = '(overflow|overload_close|rate_limited|rq_blocked)$';
 
 export type LimitWatchParts = {
   readonly clock: Clock;

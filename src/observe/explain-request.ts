@@ -95,10 +95,12 @@ const unresolvedTunnel: FoundReason = {
 /** RFC 9110 15.2.2, as for WebSocket */
 const switchingProtocols = 101;
 
+const tooManyOpen = 'too many connections are open through the gateway';
+
 /** Envoy's response flags, the telling ones first */
 const flagReasons: readonly (readonly [string, ReasonCode, string])[] = [
   ['DF', 'origin-not-resolved', 'the name could not be resolved'],
-  ['UO', 'overload', 'too many connections are open through the gateway'],
+  ['UO', 'overload', tooManyOpen],
   ['RL', 'rate-limited', 'the client asked for more at once than --client-rate lets it'],
   ['OM', 'overload', 'the gateway is short of memory'],
   ['UT', 'origin-timeout', 'the origin did not answer in time'],
@@ -147,6 +149,7 @@ function byDetails(line: AccessLogLine): FoundReason | undefined {
   const status = line.number.status ?? 0;
   const details = line.text.details ?? '';
   if (status < 400 || details === 'via_upstream' || details === '') return undefined;
+  if (/reached_concurrency_limit/.test(details)) return { code: 'overload', words: tooManyOpen };
   if (/overload/.test(details)) return { code: 'overload', words: 'the gateway is short of memory' };
   return { code: 'client-request', words: `the gateway could not take the request (${details})` };
 }

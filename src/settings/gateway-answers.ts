@@ -24,7 +24,7 @@ export const gatewayErrorWords = {
   tunnel: 'tunnel_required',
   /** one client asks the proxy for more than `--client-rate` lets it */
   rate: 'client_rate_limited',
-  /** a limit of the whole gateway is reached: memory, or names that it remembers; another moment may do */
+  /** a limit of the whole gateway is reached: memory, connections, or names that it remembers; another moment may do */
   overload: 'gateway_overloaded',
   /** headers that are too many or too long */
   tooLarge: 'request_too_large',

@@ -79,6 +79,10 @@ describeWithTools('a limit of the gateway', ['envoy-1.40.0'], ({ 'envoy-1.40.0':
   };
   const ask = (localAddress = '127.0.0.1'): Promise<RawAnswer> =>
     rawExchange({ port: gateway.port, localAddress, send: connectRequest('10.0.0.1:443') });
+  const openConnections = async (): Promise<number | undefined> => {
+    const name = 'listener.explicit.downstream_cx_active';
+    return (await gateway.admin.readStats(`^${name.replaceAll('.', '\\.')}$`)).get(name);
+  };
   const reasonOf = async ({ body }: RawAnswer): Promise<ReturnType<typeof explainRequest>> => {
     const { id } = JSON.parse(body) as { id: string };
     return explainRequest(await gateway.lineOf('the refusal', (line) => line.id === id));
@@ -127,9 +131,54 @@ describeWithTools('a limit of the gateway', ['envoy-1.40.0'], ({ 'envoy-1.40.0':
     expect(await withDeadline('the echo', echo)).toBe('still there');
   });
 
-  test('its connections: the one above is closed unread and counted, and one that ends makes room', async () => {
+  test('its connections: a tunnel above nineteen of twenty is told so, one that ends makes room, and none leaves its place taken', async () => {
+    await start({ maxConnections: 20 });
+    for (let count = 0; count < 19; count += 1) expect(await tunnel()).toMatch(/^HTTP\/1\.1 200/);
+    const refused = (await tunnel()) ?? '';
+    expect(refused).toMatch(/^HTTP\/1\.1 503 /);
+    expect(refused).toMatch(/x-leafgate-error: gateway_overloaded\r\n/);
+    expect(refused).toMatch(/retry-after: 5\r\n/);
+    const { id, host } = JSON.parse(refused.split('\r\n\r\n')[1] ?? '') as { id?: string; host?: string };
+    expect(host).toBe('sink.test');
+    const line = await gateway.lineOf('the refusal', (each) => each.id === id);
+    expect(explainRequest(line)).toEqual({
+      code: 'overload',
+      words: 'too many connections are open through the gateway',
+    });
+    open.pop()?.destroy();
+    await waitFor('its end', async () => (await openConnections()) === 19);
+    expect((await plainGet(gateway.port, `http://sink.test:${sinkPort}/`)).status).toBe(503);
+    for (const socket of open.splice(0)) socket.destroy();
+    await waitFor('room for another', async () => (await tunnel())?.startsWith('HTTP/1.1 200'), 5_000);
+    // refused by a rule, gone before an answer, gone while it is open: none holds a place after its end
+    for (let round = 0; round < 20; round += 1) {
+      await ask();
+      connect(gateway.port, '127.0.0.1')
+        .on('error', () => undefined)
+        .end(connectRequest(`sink.test:${sinkPort}`));
+      await tunnel();
+      open.pop()?.destroy();
+    }
+    for (const socket of open.splice(0)) socket.destroy();
+    await waitFor('an empty gateway', async () => (await openConnections()) === 0, 10_000);
+    const all = await Promise.all(Array.from({ length: 19 }, tunnel));
+    expect(all.map((answer) => answer?.split(' ')[1])).toEqual(Array(19).fill('200'));
+  });
+
+  test('its connections: tunnels that share one over HTTP/2 count each for itself', async () => {
+    await start({ maxConnections: 20 });
+    const session = connectHttp2(`http://127.0.0.1:${gateway.port}`);
+    const streams = Array.from({ length: 25 }, () => h2Tunnel(session, `sink.test:${sinkPort}`));
+    const told = await Promise.all(streams.map(({ status }) => status));
+    expect(told.filter((status) => status === 200)).toHaveLength(19);
+    expect(told.filter((status) => status === 503)).toHaveLength(6);
+    session.destroy();
+  });
+
+  test('its connections: with none left to be told on, the next is closed unread and counted', async () => {
     await start({ maxConnections: 16 });
-    for (let count = 0; count < 16; count += 1) expect(await tunnel()).toMatch(/^HTTP\/1\.1 200/);
+    for (let count = 0; count < 16; count += 1) open.push(connect(gateway.port, '127.0.0.1').resume());
+    await waitFor('all of them', async () => (await openConnections()) === 16);
     expect(await tunnel()).toBeUndefined();
     await waitFor('the count of it', async () => {
       const stats = await gateway.admin.readStats('^listener\\.explicit\\.downstream_global_cx_overflow$');

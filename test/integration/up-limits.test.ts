@@ -85,7 +85,7 @@ describeWithTools('leafgate up with limits', ['envoy-1.40.0', 'curl'], ({ 'envoy
     const answer = await rawExchange({ port: gateway.proxyPort, send: connectRequest('origin.test:80') });
     expect(answer).toMatchObject({ text: '', closed: true });
     await waitFor('the metric', async () => (await limited('connections')) === 1);
-    expect(gateway.process.stderr()).toMatch(/connections are closed unread: --max-connections is reached/);
+    expect(gateway.process.stderr()).toMatch(/connections closed unread: --max-connections is reached/);
     for (const socket of held) socket.destroy();
     await gateway.stop();
   });

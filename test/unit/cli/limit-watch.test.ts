@@ -44,6 +44,11 @@ describe('the watch over limits', () => {
       'listener.explicit.downstream_global_cx_overflow',
       'listener.explicit-tls.downstream_global_cx_overflow',
     ],
+    [
+      'connections',
+      'listener.explicit.downstream_global_cx_overflow',
+      'http.explicit.adaptive_concurrency.gradient_controller.rq_blocked',
+    ],
     ['memory', 'http.explicit.downstream_rq_overload_close', 'http.intercept.downstream_rq_overload_close'],
     ['names', 'dns_cache.egress.host_overflow', 'dns_cache.egress-own-ports.dns_rq_pending_overflow'],
   ])('counts %s from %s and %s', async (limit, one, other) => {

@@ -165,6 +165,7 @@ describe('explainRequest', () => {
     ['UC,DC', null, '', 'origin-reset', 'origin closed'],
     ['-', null, 'request_headers_too_large', 'client-request', 'request_headers_too_large'],
     ['-', null, 'overload', 'overload', 'memory'],
+    ['-', null, 'reached_concurrency_limit', 'overload', 'too many connections'],
     ['RL', null, 'local_rate_limited', 'rate-limited', '--client-rate'],
     ['DF', null, 'dns_cache_overflow', 'overload', 'names'],
   ])('flags %s with %s %s', (...[flags, failure, details, code, words]) => {
