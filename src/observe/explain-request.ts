@@ -133,6 +133,11 @@ const notForwarded: { readonly [details: string]: Omit<FoundReason, 'code'> } = 
     words: 'the client asked to change to another protocol than WebSocket',
     remedy: 'have a rule relay the host if it must be spoken',
   },
+  absolute_path_rejected: {
+    words: 'the URL has no slash after its host, where its path begins',
+    remedy:
+      'ask for `http://host/?query`, to which the answer leads; a client that follows redirects does so by itself',
+  },
   'http1.https_url_on_plaintext_connection': {
     words: 'an https URL was asked for without a CONNECT: it would have left in clear',
     remedy: 'use a client that opens a tunnel for https URLs, as nearly all do',

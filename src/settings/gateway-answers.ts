@@ -22,6 +22,8 @@ export const gatewayErrorWords = {
   upgrade: 'upgrade_refused',
   /** an https URL was asked for without a CONNECT: it would leave in clear */
   tunnel: 'tunnel_required',
+  /** the URL has a query and no path; the answer leads to the same one with its slash */
+  path: 'path_missing',
   /** one client asks the proxy for more than `--client-rate` lets it */
   rate: 'client_rate_limited',
   /** a limit of the whole gateway is reached: memory, connections, or names that it remembers; another moment may do */

@@ -8,6 +8,9 @@ import { parseHostPatternSetting } from '../../src/settings/parse-targets.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { openTunnel } from '../support/open-tunnel.ts';
 import { rawExchange } from '../support/raw-proxy-client.ts';
+import { runCommand } from '../support/run-command.ts';
+import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
+import { createTempFolder } from '../support/temp-folder.ts';
 import { withDeadline } from '../support/wait-for.ts';
 import { startWholeGateway, type WholeGateway } from '../support/whole-gateway.ts';
 
@@ -27,7 +30,9 @@ const policy: Policy = {
   defaultVerdict: 'tcp',
 };
 
-describeWithTools('a target that is not one host and one port', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
+describeWithTools('a target that is not one host and one port', ['envoy-1.40.0', 'python'], (tools) => {
+  const { 'envoy-1.40.0': envoy, python } = tools;
+  const temp = createTempFolder();
   let gateway: WholeGateway;
   let trap: Server;
   let caught = 0;
@@ -55,6 +60,7 @@ describeWithTools('a target that is not one host and one port', ['envoy-1.40.0']
   afterAll(async () => {
     await gateway.stop();
     trap.close();
+    temp.remove();
   });
   beforeEach(() => (caught = 0));
 
@@ -105,10 +111,28 @@ describeWithTools('a target that is not one host and one port', ['envoy-1.40.0']
     await gateway.recordOf('the request', (record) => record.host === 'open.test' && record.path === path);
   });
 
-  test('a query without a path is answered with 404, before anything of the gateway’s own is asked', async () => {
-    const target = filled('http://open.test:@?a=b');
-    const answer = await rawExchange({ port: gateway.port, send: `GET ${target} HTTP/1.1\r\nHost: open.test\r\n\r\n` });
-    expect([answer.text.slice(0, 12), caught]).toEqual(['HTTP/1.1 404', 0]);
+  test.each(['open.test', closed])(
+    'a query without a path of %s leads to the one with it, and nothing is dialled',
+    async (host) => {
+      const target = `http://${host}:${trapPort}?a=b%20c&d=http://e`;
+      const answer = await rawExchange({ port: gateway.port, send: `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n` });
+      expect(answer).toMatchObject({
+        status: 307,
+        headers: { location: '/?a=b%20c&d=http://e', 'x-leafgate-error': 'path_missing' },
+      });
+      expect(JSON.parse(answer.body)).toEqual({ error: 'path_missing', status: 307 });
+      expect(caught).toBe(0);
+      const record = await gateway.recordOf('it', (each) => each.host === host && each.status === 307);
+      expect(record).toMatchObject({ outcome: 'failed', reason: { code: 'client-request' } });
+      expect(JSON.stringify(record)).not.toContain('a=b');
+    },
+  );
+
+  test('a query without a path, as urllib of Python asks for it, reaches the origin', async () => {
+    const script = `import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())`;
+    const env = scrubbedEnvironment(temp.path, { http_proxy: `http://127.0.0.1:${gateway.port}` });
+    const done = await runCommand(python, ['-c', script, `http://open.test:${trapPort}?a=b`], { env });
+    expect([done.stdout, heard, caught]).toEqual(['caught\n', 'GET /?a=b HTTP/1.1', 1]);
   });
 
   test.each(forms)('%s is refused over HTTP/2, as a tunnel and in clear, and nothing is dialled', async (form) => {
