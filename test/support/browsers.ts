@@ -26,7 +26,7 @@ export type BrowserOptions = {
   readonly caFile: string | undefined;
   /** the NSS database is there already (Chromium: `.pki/nssdb` below `home`, Firefox: `profile`), and is left as it is */
   readonly hasDatabase?: boolean;
-  /** of a proxy that speaks TLS (Chromium alone); the clear one of `proxyPort` when absent */
+  /** of a proxy that speaks TLS; the clear one of `proxyPort` when absent */
   readonly proxyUrl?: string;
   /** PEM, what that proxy's certificate is signed by */
   readonly proxyCaFile?: string | undefined;
@@ -86,10 +86,10 @@ export async function startChromium(options: BrowserOptions): Promise<Browser> {
 }
 
 export async function startFirefox(options: BrowserOptions): Promise<Browser> {
-  const { path, home, proxyPort } = options;
+  const { path, home } = options;
   const profile = join(home, 'profile');
   await trust(options, profile);
-  writeFileSync(join(profile, 'user.js'), firefoxPreferences(proxyPort));
+  writeFileSync(join(profile, 'user.js'), firefoxPreferences(options));
   const child = startProcess(
     path,
     ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0', 'about:blank'],
@@ -149,9 +149,9 @@ async function trust(options: BrowserOptions, store: string): Promise<void> {
 }
 
 /** through the proxy whatever the host, and nothing asked of Mozilla */
-function firefoxPreferences(proxyPort: number | undefined): string {
+function firefoxPreferences(options: BrowserOptions): string {
   const preferences = {
-    ...(proxyPort === undefined ? proxyOfEnvironment : fixedProxy(proxyPort)),
+    ...firefoxProxy(options),
     'network.captive-portal-service.enabled': false,
     'network.connectivity-service.enabled': false,
     'app.update.enabled': false,
@@ -168,6 +168,21 @@ function firefoxPreferences(proxyPort: number | undefined): string {
   return Object.entries(preferences)
     .map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
     .join('');
+}
+
+function firefoxProxy({ proxyPort, proxyUrl }: BrowserOptions): { readonly [name: string]: unknown } {
+  if (proxyUrl !== undefined) return proxyByScript(proxyUrl);
+  return proxyPort === undefined ? proxyOfEnvironment : fixedProxy(proxyPort);
+}
+
+/** Firefox takes a proxy that speaks TLS from a script alone (or an extension): its settings have no place for one. */
+function proxyByScript(url: string): { readonly [name: string]: unknown } {
+  const script = `function FindProxyForURL() { return 'HTTPS ${new URL(url).host}'; }`;
+  return {
+    'network.proxy.type': 2,
+    'network.proxy.autoconfig_url': `data:application/x-ns-proxy-autoconfig,${encodeURIComponent(script)}`,
+    'network.proxy.allow_hijacking_localhost': true,
+  };
 }
 
 /** "use system proxy settings", which without a desktop are the variables; and names that are not asked for anywhere */
