@@ -88,10 +88,11 @@ function isVerdict(text: string): text is Verdict {
   return verdicts.has(text);
 }
 
-/** A request shows that the client took our certificate; what the end of a handshake shows, its reason tells. */
+/** A request shows that the client took our certificate, as a connection does with whose end nothing was wrong; else its reason tells. */
 function clientTlsOf(line: AccessLogLine, reason: FoundReason | undefined): ClientTlsVerdict | undefined {
   if (line.leg === 'intercept') return 'trusts';
-  return line.leg === 'listener' && reason !== undefined ? reasonSpec(reason.code).clientTls : undefined;
+  if (line.leg !== 'listener') return undefined;
+  return reason === undefined ? 'trusts' : reasonSpec(reason.code).clientTls;
 }
 
 /**

@@ -73,6 +73,19 @@ const noRequest: FoundReason = {
     "the client closed after the handshake: it accepts one certificate only (pinning), or it does not trust the gateway's CA",
 };
 
+/** Whether it is the reason of a whole handshake that brought no request, which may also be a connection ahead of need. */
+export function isUnasked(reason: FoundReason): boolean {
+  return reason === noRequest;
+}
+
+/** who does not accept a certificate closes at once; browsers keep what they do not need for seconds to minutes (measured) */
+const longerThanAnyCheckMs = 1_000;
+
+/** Whether the client kept a connection after its handshake, as it does with one that it accepts. */
+export function stayedOpen({ number, durationMs }: AccessLogLine): boolean {
+  return number.handshake_ms !== undefined && durationMs - number.handshake_ms >= longerThanAnyCheckMs;
+}
+
 const leftEarly: FoundReason = { code: 'client-left', words: 'the client left before it saw a certificate' };
 
 /** The reason, for a listener line of the intercept chain whose connection showed no request. */

@@ -4,9 +4,10 @@
 import { epoch, millis, type EpochMs } from '../clock.ts';
 import { endOf, isEstablished, parseAccessLogLine, type AccessLogLine } from './access-log-line.ts';
 import type { AccessRecord, FoundReason, RecordKind } from './access-record.ts';
+import { createAskingClients, type AskingClients } from './asking-clients.ts';
 import { buildRecord } from './build-record.ts';
 import { isRunMarker } from './run-marker.ts';
-import { explainClientTls } from './explain-client-tls.ts';
+import { explainClientTls, isUnasked, stayedOpen } from './explain-client-tls.ts';
 import { explainProxyTls } from './explain-proxy-tls.ts';
 import { explainRedirected, oddServerName } from './explain-redirected.ts';
 import { explainRequest } from './explain-request.ts';
@@ -38,7 +39,7 @@ export function createRecordJoiner(
   isHistoryCut = false,
 ): RecordJoiner {
   const tunnels = createTunnelTable(limits, () => events.lineLost('forgotten'), isHistoryCut);
-  const joining: Joining = { tunnels, leaves: createSeenLeaves() };
+  const joining: Joining = { tunnels, leaves: createSeenLeaves(), asking: createAskingClients() };
   let latest = epoch(0);
   return {
     latest: () => latest,
@@ -53,18 +54,18 @@ export function createRecordJoiner(
       latest = epoch(Math.max(latest, end));
       return takeLine(joining, line, now ?? end);
     },
-    sweep: (now) => tunnels.sweep(now).map((tunnel) => build(joining, tunnel.opening, 'tunnel', nothingSent)),
+    sweep: (now) => tunnels.sweep(now).map((tunnel) => unexplained(joining, tunnel, nothingSent)),
     finish: () => finish(joining),
   };
 }
 
 function finish(joining: Joining): readonly AccessRecord[] {
   return joining.tunnels.clear().map((tunnel) => {
-    return build(joining, tunnel.opening, 'tunnel', tunnel.waitsUntil === undefined ? cutByStop : nothingSent);
+    return unexplained(joining, tunnel, tunnel.waitsUntil === undefined ? cutByStop : nothingSent);
   });
 }
 
-type Joining = { readonly tunnels: TunnelTable; readonly leaves: SeenLeaves };
+type Joining = { readonly tunnels: TunnelTable; readonly leaves: SeenLeaves; readonly asking: AskingClients };
 
 function takeLine(joining: Joining, line: AccessLogLine, now: EpochMs): readonly AccessRecord[] {
   switch (line.leg) {
@@ -121,8 +122,24 @@ function takeListener(joining: Joining, line: AccessLogLine, now: EpochMs): read
     // only the end of the CONNECT tells who closed
     return tunnel.endFlags === undefined ? [] : [silentTunnel(joining, tunnel, line)];
   }
+  if (isUnasked(reason) && !stayedOpen(line)) {
+    // what the client does beside it is told by lines to come
+    tunnel.unasked = {
+      line,
+      refused: build(joining, line, 'handshake', reason),
+      spare: build(joining, line, 'handshake'),
+    };
+    return [];
+  }
   tunnel.hasRecord = true;
+  if (isUnasked(reason)) return [build(joining, line, 'handshake')];
   return [build(joining, line, line.text.chain === tlsChain ? 'handshake' : 'tunnel', reason)];
+}
+
+/** the record of a tunnel of which no line tells more; `otherwise`, where none told anything */
+function unexplained(joining: Joining, { opening, unasked }: Tunnel, otherwise: FoundReason): AccessRecord {
+  if (unasked === undefined) return build(joining, opening, 'tunnel', otherwise);
+  return joining.asking.hasAskedBeside(unasked.line, opening) ? unasked.spare : unasked.refused;
 }
 
 function silentTunnel(joining: Joining, tunnel: Tunnel, line: AccessLogLine): AccessRecord {
@@ -132,7 +149,9 @@ function silentTunnel(joining: Joining, tunnel: Tunnel, line: AccessLogLine): Ac
 }
 
 function takeInner(joining: Joining, line: AccessLogLine, kind: RecordKind): readonly AccessRecord[] {
-  joining.tunnels.remember(line).hasRecord = true;
+  const tunnel = joining.tunnels.remember(line);
+  tunnel.hasRecord = true;
+  if (line.leg === 'intercept') joining.asking.note(line, tunnel.opening);
   return [build(joining, line, kind, explainRequest(line))];
 }
 

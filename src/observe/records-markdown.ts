@@ -3,9 +3,10 @@ import { clientTlsVerdicts, reasonCodes, reasonSpec, type ClientTlsVerdict } fro
 import { recordFieldTable } from './record-fields.ts';
 
 const clientTlsMeanings: { readonly [verdict in ClientTlsVerdict]: string } = {
-  trusts: 'it accepted the certificate and sent a request',
+  trusts:
+    'it accepted the certificate and sent a request, or had no need of the connection: it kept it for a second and more, or asked on another that it opened in the same moment, as browsers do',
   distrusts: 'it said so in a TLS alert, or broke the handshake off as clients do that trust another CA',
-  pins: 'it closed after a complete handshake without a request: it accepts one certificate only, or is one of those (wget with GnuTLS) that check afterwards',
+  pins: 'it closed at once after a complete handshake, without a request there or beside it: it accepts one certificate only, or is one of those (wget with GnuTLS) that check afterwards',
   left: 'it went away before it saw a certificate',
   incompatible: 'it has no TLS version or cipher in common with the gateway',
   unserved: 'the gateway had no certificate for the name',
@@ -20,7 +21,7 @@ tunnel that came to nothing. \`leafgate up --json\` prints them, \`leafgate log 
 |---|---|
 | \`request\` | one HTTP request: decrypted, in clear inside a tunnel, or in absolute form |
 | \`connect\` | a CONNECT that was not accepted |
-| \`handshake\` | a TLS connection that ended without a request: inside a tunnel, or with the proxy itself (then without \`id\` and \`host\`) |
+| \`handshake\` | a TLS connection that ended without a request: inside a tunnel, or with the proxy itself (then without \`id\` and \`host\`); \`ok\` where a client opened it ahead of need, as browsers do |
 | \`tunnel\` | bytes forwarded unread (\`relay\`, \`tcp\`), or a tunnel that showed no protocol |
 
 No record holds a query string, a header, a body, a credential or a key. What a client chose (names, paths, methods) has its control and direction characters escaped and is cut; user names and passwords in front of a host

@@ -2,6 +2,7 @@
 // Bounded in number and in time; pure.
 import { plus, type DurationMs, type EpochMs } from '../clock.ts';
 import type { AccessLogLine } from './access-log-line.ts';
+import type { AccessRecord } from './access-record.ts';
 import { forgetOldest } from './seen-leaves.ts';
 
 export type Tunnel = {
@@ -10,10 +11,20 @@ export type Tunnel = {
   hasRecord: boolean;
   /** the inner connection's line, when it ended without showing a protocol */
   silence?: AccessLogLine;
+  /** of an inner connection whose handshake brought no request: its line, and the record by what is still to be seen */
+  unasked?: UnaskedHandshake;
   /** Envoy's flags at the end of its CONNECT */
   endFlags?: readonly string[];
   /** until when late lines are waited for, once it has ended */
   waitsUntil?: EpochMs;
+};
+
+type UnaskedHandshake = {
+  readonly line: AccessLogLine;
+  /** the client did not want it */
+  readonly refused: AccessRecord;
+  /** the client did not need it */
+  readonly spare: AccessRecord;
 };
 
 export type TunnelLimits = {

@@ -1,7 +1,7 @@
 // Chromium and Firefox behind `leafgate up`, with its CA in their own store and without: what a person does in a browser.
 // The browsers' own errands end at a DNS server to which no name exists; nothing leaves the machine.
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startChromium, startFirefox, type Browser } from '../support/browsers.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import { openTlsInTunnel } from '../support/open-tunnel.ts';
 import { startNxdomainServer, type NxdomainServer } from '../support/nxdomain-server.ts';
 import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { createTestAuthority, issueServerCertificate, type TestAuthority } from '../support/test-certificates.ts';
@@ -125,6 +126,25 @@ for (const [name, tool, start, distrust] of browsers) {
       expect(record).toMatchObject({ kind: 'connect', decision: 'deny', status: 403, outcome: 'refused' });
       expect(record.reason?.code).toBe('policy');
     });
+
+    test('leaves no record that blames it for a connection which it opened ahead of need', async () => {
+      const before = gateway.records().length;
+      const leaving = await startBrowser('leaving', gateway.caFile);
+      expect(await leaving.goTo(`${page}/`)).toBeUndefined();
+      await leaving.close();
+      // of one that nobody needs, too, what it was is told after a while, and so after those of the browser
+      const { proxyPort, caFile } = gateway;
+      const authority = 'marker.browser.test:443';
+      (await openTlsInTunnel({ proxyPort, authority, ca: readFileSync(caFile, 'utf8') })).end();
+      await gateway.recordOf(
+        'the marker',
+        ({ sni, clientTls }) => sni?.startsWith('marker') === true && clientTls === 'pins',
+      );
+      const told = gateway.records().slice(before);
+      const ofPage = told.filter(({ host }) => host === pageHost);
+      expect(ofPage.map(({ kind }) => kind)).toContain('request');
+      expect(ofPage.filter(({ clientTls }) => clientTls !== 'trusts')).toEqual([]);
+    }, 120_000);
 
     test('without the CA in its store does not load the page, and the record says why and what to do', async () => {
       const before = gateway.records().length;

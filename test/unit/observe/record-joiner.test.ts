@@ -214,12 +214,59 @@ describe('a handshake without a request', () => {
   });
 
   test('a request seen on another connection does not hide it', () => {
-    const { records } = join([intercepted({ id: 'a' }), inner({ id: 'b' })]);
+    const { records } = join([intercepted({ id: 'a' }), broken(null, { id: 'b' })]);
     expect(records.map(({ kind }) => kind)).toEqual(['request', 'handshake']);
   });
 
   test('the end of a connection that had requests adds none, though its socket was reset', () => {
     expect(only(join([intercepted(), inner()])).kind).toBe('request');
+  });
+});
+
+describe('a whole handshake without a request', () => {
+  const unasked = { id: 'b', start: '2026-11-30T10:43:43.600Z', client: '127.0.0.1:36062' };
+  const tunnel = [opened(unasked), inner({ ...unasked, handshake_ms: 52, duration_ms: 53 }), closed(unasked)];
+  const pinned = { kind: 'handshake', outcome: 'failed', clientTls: 'pins', reason: { code: 'client-no-request' } };
+  const spare = { kind: 'handshake', outcome: 'ok', clientTls: 'trusts', decision: 'intercept' };
+
+  test('that ended at once is told as pinning, when nothing else can come', () => {
+    const { records, swept } = join(tunnel);
+    expect(records).toEqual([]);
+    expect(swept).toMatchObject([{ ...pinned, id: 'b', connect: 'good.test:443' }]);
+    const joiner = createRecordJoiner({ lineLost: () => undefined });
+    for (const line of tunnel) joiner.take(line, now);
+    expect(joiner.finish()).toMatchObject([pinned]);
+  });
+
+  test('that went on for a second is no failure: nobody keeps what he does not accept', () => {
+    const open = inner({ ...unasked, handshake_ms: 52, duration_ms: 1052 });
+    const record = only(join([opened(unasked), open, closed(unasked)]));
+    expect(record).toMatchObject(spare);
+    expect(record.reason).toBeUndefined();
+    expect(only(join([inner({ ...unasked, handshake_ms: 52, duration_ms: 1051 })]))).toMatchObject(pinned);
+  });
+
+  const used = { id: 'a', client: '127.0.0.1:36060' };
+  test.each([
+    ['of the same moment', {}, {}, spare],
+    ['of half a second before', { start: '2026-11-30T10:43:43.100Z' }, { duration_ms: 200 }, spare],
+    ['of longer before', { start: '2026-11-30T10:43:43.099Z' }, { duration_ms: 200 }, pinned],
+    ['of longer after', { start: '2026-11-30T10:43:44.101Z' }, { start: '2026-11-30T10:43:44.101Z' }, pinned],
+    ['that had ended before', {}, { start: '2026-11-30T10:43:43.500Z', duration_ms: 99 }, pinned],
+    ['of another client', { client: '127.0.0.2:36060' }, { client: '127.0.0.2:36060' }, pinned],
+    ['of another actor', { actor: 'spiffe://a/b' }, { actor: 'spiffe://a/b' }, pinned],
+    ['for another name', {}, { sni: 'other.test' }, pinned],
+  ])('beside a request on a tunnel %s', (_, opening, request, told) => {
+    const asked = { ...used, start: '2026-11-30T10:43:43.601Z' };
+    const lines = [opened({ ...used, start: unasked.start, ...opening }), intercepted({ ...asked, ...request })];
+    for (const order of [
+      [...tunnel, ...lines],
+      [...lines, ...tunnel],
+    ]) {
+      const { records, swept } = join(order);
+      expect(records.map(({ kind }) => kind)).toEqual(['request']);
+      expect(swept).toMatchObject([told]);
+    }
   });
 });
 
@@ -325,7 +372,7 @@ describe('bounds', () => {
     expect(joiner.take(intercepted({ id: 'c' }), now)).toMatchObject([{ kind: 'request' }]);
     expect(joiner.sweep(epoch(now + 60_000))).toEqual([]);
     expect(joiner.take(runMarker(now).trim(), now)).toEqual([]);
-    expect(joiner.take(inner({ id: 'd' }), now)).toMatchObject([{ kind: 'handshake' }]);
+    expect(joiner.take(broken(null, { id: 'd' }), now)).toMatchObject([{ kind: 'handshake' }]);
   });
 
   test('a gateway that starts anew ends what another had open, and tells what had come to nothing', () => {
