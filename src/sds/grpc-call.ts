@@ -8,7 +8,7 @@ import { grpcStatus, responseHeaders, trailers, trailersOnly, type GrpcStatus } 
 import type { SdsCore } from './sds-core.ts';
 import { sdsErrors } from './sds-errors.ts';
 import type { SdsEvents, StreamEnd, StreamKind } from './sds-events.ts';
-import { maxUnsentBytes, slowReaderMs } from './sds-settings.ts';
+import { maxUnsentBytes, slowReaderMs, unfinishedMs } from './sds-settings.ts';
 import type { SdsStream } from './sds-stream.ts';
 
 /** what the calls of one connection share */
@@ -38,6 +38,8 @@ export class GrpcCall {
   #isPeerDone = false;
   #isEnded = false;
   #slowReader: Timer | undefined;
+  /** while part of a message has come, and the peer has the rest */
+  #unfinished: Timer | undefined;
 
   constructor(kind: StreamKind, http: ServerHttp2Stream, parts: CallParts) {
     this.#http = http;
@@ -96,10 +98,29 @@ export class GrpcCall {
   #readMessages(): void {
     while (!this.#isWaiting && !this.#isEnded) {
       const message = this.#reader.next();
-      if (message === undefined) return;
+      if (message === undefined) {
+        this.#watchUnfinished();
+        return;
+      }
+      this.#stopWatchingUnfinished();
       const taken = this.#stream.receive(message);
       if (taken !== undefined) this.#readOnAfter(taken);
     }
+  }
+
+  #watchUnfinished(): void {
+    if (this.#reader.isEmpty || this.#unfinished !== undefined) return;
+    this.#unfinished = this.#parts.clock.after(unfinishedMs, () => {
+      this.#unfinished = undefined;
+      // it is not read on just now: that is not the peer's doing
+      if (this.#isWaiting) this.#watchUnfinished();
+      else this.#failed(sdsErrors.error('sds-request-malformed', { reason: 'not whole in time' }));
+    });
+  }
+
+  #stopWatchingUnfinished(): void {
+    this.#unfinished?.cancel();
+    this.#unfinished = undefined;
   }
 
   /** Nothing is read for now. */
@@ -198,6 +219,7 @@ export class GrpcCall {
   #forget(end: StreamEnd): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.#stopWatchingUnfinished();
     this.#reader.drop();
     this.#parts.core.closeStream(this.#stream, end);
     this.#parts.ended(this);

@@ -28,7 +28,14 @@ export type EdgeParts = {
   readonly clock: Clock;
   readonly settings: SdsSettings;
   readonly events: SdsEvents;
+  /** what unfinished messages of all connections hold */
+  readonly kept: KeptBytes;
 };
+
+/** what unfinished messages of one connection may hold */
+export function maxUnfinishedBytes({ maxAdsMessageBytes }: SdsSettings): number {
+  return 2 * (maxAdsMessageBytes + maxUnfinishedSpareBytes);
+}
 
 const sessionOptions: ServerOptions = {
   maxSessionMemory: maxSessionMemoryMb,
@@ -54,7 +61,7 @@ export class GrpcConnection {
     this.#callParts = {
       ...parts,
       maxMessageBytes: { ads: maxAdsMessageBytes, 'per-name': maxPerNameMessageBytes },
-      kept: new KeptBytes(2 * (maxAdsMessageBytes + maxUnfinishedSpareBytes)),
+      kept: new KeptBytes(maxUnfinishedBytes(parts.settings), parts.kept),
       dropPeer: () => this.cut(),
       ended: (call) => void this.#calls.delete(call),
     };

@@ -3,8 +3,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DurationMs } from '../clock.ts';
 import { listenPrivately } from '../private-socket.ts';
-import { GrpcConnection, type EdgeParts } from './grpc-connection.ts';
-import { maxConnections } from './sds-settings.ts';
+import { GrpcConnection, maxUnfinishedBytes, type EdgeParts } from './grpc-connection.ts';
+import { KeptBytes } from './grpc-messages.ts';
+import { maxConnections, unfinishedConnections } from './sds-settings.ts';
 
 export class GrpcEdge {
   readonly #parts: EdgeParts;
@@ -14,8 +15,9 @@ export class GrpcEdge {
   /** set while a stop waits for the last connection */
   #emptied: (() => void) | undefined;
 
-  constructor(parts: EdgeParts & { readonly maxConnections?: number }) {
-    this.#parts = parts;
+  constructor(parts: Omit<EdgeParts, 'kept'> & { readonly maxConnections?: number }) {
+    const kept = new KeptBytes(unfinishedConnections * maxUnfinishedBytes(parts.settings));
+    this.#parts = { ...parts, kept };
     this.#maxConnections = parts.maxConnections ?? maxConnections;
     this.#net = createServer((socket) => this.serve(socket));
     this.#net.maxConnections = this.#maxConnections;

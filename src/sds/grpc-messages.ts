@@ -14,19 +14,24 @@ const nothing = Buffer.alloc(0);
 /** What unfinished messages may hold together. */
 export class KeptBytes {
   readonly #max: number;
+  readonly #inAll: KeptBytes | undefined;
   #used = 0;
 
-  constructor(max: number) {
+  /** `inAll`: what this is a part of */
+  constructor(max: number, inAll?: KeptBytes) {
     this.#max = max;
+    this.#inAll = inAll;
   }
 
   /** Throws `sds-request-too-large`. */
   take(count: number): void {
     if (this.#used + count > this.#max) throw tooLarge(this.#max);
+    this.#inAll?.take(count);
     this.#used += count;
   }
 
   give(count: number): void {
+    this.#inAll?.give(count);
     this.#used -= count;
   }
 }
@@ -51,7 +56,7 @@ export class MessageReader {
     return this.#start === this.#end;
   }
 
-  /** Throws `sds-request-too-large` where the connection holds too much that is unfinished. */
+  /** Throws `sds-request-too-large` where the connection, or all of them together, hold too much that is unfinished. */
   push(chunk: Buffer): void {
     if (this.isEmpty) {
       this.#use(chunk, chunk.length);

@@ -87,3 +87,12 @@ export const streamResetsPerSecond = 33;
 
 /** what unfinished messages of one connection hold together: twice this, since their buffers grow by doubling */
 export const maxUnfinishedSpareBytes = 64 * 1024;
+
+/**
+ * And those of all connections as much as eight of them may: 257 MiB by default. An Envoy that comes back with every live name of
+ * its own needs 1.5 MB for a moment.
+ */
+export const unfinishedConnections = 8;
+
+/** a message that is not whole by then is given up, so that nobody holds that room for long */
+export const unfinishedMs = seconds(30);

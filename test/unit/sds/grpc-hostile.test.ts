@@ -109,6 +109,50 @@ describe('a peer that sends a message', () => {
     session.destroy();
     await waitFor('all to be gone', () => server.status().streams === 0);
   });
+
+  it('that is not whole, on many connections, is bounded together, and others are served', async () => {
+    const served = await start({ maxAdsMessageBytes: 256 * 1024 });
+    const half = Buffer.concat([Buffer.from([0, 0, 3, 0, 0]), Buffer.alloc(150 * 1024)]);
+    const sessions = await Promise.all(Array.from({ length: 40 }, () => connectFrames(served.path)));
+    await Promise.all(sessions.map((session) => openCall(session, half)));
+    await waitFor('some to be refused', () => served.told.includes('ads too-large'));
+    await expectOthersServed(served);
+    for (const session of sessions) session.destroy();
+    await waitFor('their end', () => served.told.filter((word) => word === 'disconnected').length === 40);
+    const session = await connectFrames(served.path);
+    await openCall(session, half);
+    await waitFor('room for one more', () => served.server.status().streams === 2);
+    session.destroy();
+  });
+
+  it('that is not whole after half a minute is given up, however many bytes come meanwhile', async () => {
+    const { path, clock, server, told } = await start();
+    const session = await connectFrames(path);
+    const stream = await openCall(session, askFor('a.test').subarray(0, 9));
+    const ended = statusOf(stream);
+    await waitFor('the stream', () => server.status().streams === 1);
+    clock.advance(29_999);
+    await new Promise<void>((resolve) => void stream.write(askFor('a.test').subarray(9, 10), () => resolve()));
+    await new Promise<void>((resolve) => session.ping(() => resolve()));
+    expect(server.status().streams).toBe(1);
+    clock.advance(1);
+    expect((await ended)['grpc-status']).toBe(String(status.INVALID_ARGUMENT));
+    expect(told).toContain('ads malformed');
+    session.destroy();
+  });
+
+  it('that was whole in time may stay as long as it likes', async () => {
+    const { path, clock, server } = await start();
+    const session = await connectFrames(path);
+    const stream = await openCall(session, askFor('a.test').subarray(0, 9));
+    stream.resume();
+    clock.advance(29_000);
+    stream.write(askFor('a.test').subarray(9));
+    await waitFor('the name to live', () => server.status().liveNames === 1);
+    clock.advance(2_000);
+    expect(server.status().streams).toBe(1);
+    session.destroy();
+  });
 });
 
 describe('a call', () => {
