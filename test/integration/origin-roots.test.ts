@@ -1,8 +1,11 @@
-// `leafgate up --origin-ca FILE`: what origins are verified with follows the file, and a bad file changes nothing.
-import { readFileSync, writeFileSync } from 'node:fs';
+// What origins are verified with: the roots of the system, and with `--origin-ca FILE` those of a file, which is followed, and
+// of which a bad one changes nothing.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemRootFiles } from '../../src/x509/system-root-files.ts';
 import { caPem, makeCurrentCa } from '../support/credential-workshop.ts';
-import { describeWithTools } from '../support/describe-with-tools.ts';
+import { describeWithMachine, describeWithTools } from '../support/describe-with-tools.ts';
 import { curlThrough, startGatewayUnderTest, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { createTempFolder } from '../support/temp-folder.ts';
 import { createTestAuthority, issueServerCertificate } from '../support/test-certificates.ts';
@@ -74,3 +77,43 @@ describeWithTools('the roots for origins', ['envoy-1.40.0', 'curl'], ({ 'envoy-1
     await waitFor('the first origin', async () => (await statusOf(0)) === '200', 5_000);
   });
 });
+
+const systemFile = systemRootFiles.find((path) => existsSync(path)) ?? '';
+const mountOver = 'mount --bind "$0" "$1" && shift && exec "$@"';
+
+describeWithMachine(
+  'the roots of the system',
+  {
+    tools: ['envoy-1.40.0', 'curl'],
+    whyNot: () => {
+      const tried = spawnSync('unshare', ['-Urm', 'sh', '-c', mountOver, '/dev/null', systemFile, 'true']);
+      return tried.status === 0 ? undefined : 'no file of system roots over which this user may mount another';
+    },
+  },
+  ({ 'envoy-1.40.0': envoy, curl }) => {
+    test('are what origins are verified with where no other file is given', async () => {
+      const temp = createTempFolder();
+      const authority = createTestAuthority();
+      writeFileSync(temp.file('system.pem'), authority.pem);
+      const trusted = await startTlsOrigin({
+        certificate: issueServerCertificate(authority, { names: ['system.test'] }),
+      });
+      const stranger = issueServerCertificate(createTestAuthority(), { names: ['stranger.test'] });
+      const distrusted = await startTlsOrigin({ certificate: stranger });
+      const urls = [`system.test:${trusted.port}`, `stranger.test:${distrusted.port}`];
+      const gateway = await startGatewayUnderTest({
+        ...{ envoy, temp },
+        through: ['unshare', '-Urm', 'sh', '-c', mountOver, temp.file('system.pem'), systemFile],
+        args: ['--allow-destination', '127.0.0.1', ...urls.flatMap((url) => ['--resolve', `${url}:127.0.0.1`])],
+      });
+      const statuses = urls.map(async (url) => {
+        const args = ['-o', '/dev/null', '-w', '%{http_code}', `https://${url}/`];
+        return (await curlThrough({ curl, temp, gateway }, ...args)).stdout;
+      });
+      expect(await Promise.all(statuses)).toEqual(['200', '502']);
+      await gateway.stop();
+      await Promise.all([trusted.close(), distrusted.close()]);
+      temp.remove();
+    });
+  },
+);
