@@ -46,11 +46,19 @@ export function originCauseOf(line: AccessLogLine): OriginCause | undefined {
   })?.cause;
 }
 
+/** nobody finds a rule of that name */
+const byDefault: FoundReason = {
+  code: 'policy',
+  words: 'no rule lets it through, and the default refuses',
+  remedy: 'add the host to a rule, or with --allow; `leafgate policy explain HOST` says which rules there are for it',
+};
+
 function refusal(line: AccessLogLine): FoundReason | undefined {
   const rule = refusingRule(line);
   if (rule === namesRule) return { code: 'name-mismatch', words: namesThatDiffer(line) };
   const ofDestination = destinationRules[rule ?? ''];
   if (ofDestination !== undefined) return { code: 'destination-denied', words: ofDestination };
+  if (rule === 'deny:default') return byDefault;
   if (rule !== undefined) return { code: 'policy', words: `refused by rule ${rule.replace(/^deny:/, '')}` };
   if (/dns_cache_overflow|pending_request/.test(line.text.details ?? '')) {
     return { code: 'overload', words: 'the gateway remembers too many names just now' };

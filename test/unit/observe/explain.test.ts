@@ -203,6 +203,13 @@ describe('explainRequest', () => {
     );
   });
 
+  test('the default is told as that, since no rule has its name', () => {
+    const details = 'rbac_access_denied_matched_policy[deny:default]';
+    const reason = explainRequest(parsed(intercepted({ status: 403, details })));
+    expect(reason).toMatchObject({ code: 'policy', words: 'no rule lets it through, and the default refuses' });
+    expect(reason?.remedy).toMatch(/^add the host to a rule.*policy explain/);
+  });
+
   test('names that differ are shown, each with where it came from', () => {
     const details = 'rbac_access_denied_matched_policy[name-mismatch]';
     const reason = explainRequest(parsed(intercepted({ status: 403, details, authority: 'other.test' })));
