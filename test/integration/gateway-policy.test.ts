@@ -210,35 +210,30 @@ describeWithTools('a gateway with a policy file', ['envoy-1.40.0'], ({ 'envoy-1.
   });
 });
 
-describeWithTools('rules from flags', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': envoy, curl }) => {
-  test('decide in a gateway of `run`: what is allowed is let through, and the rest is refused', async () => {
+describeWithTools('the rules of `run`', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': envoy, curl }) => {
+  const rules = [
+    { name: 'closed', hosts: ['a.test'], ports: [81], verdict: 'deny' },
+    { name: 'open', hosts: ['a.test'], verdict: 'intercept' },
+  ];
+  test.each([
+    ['flags', () => ['--allow', 'a.test', '--deny', 'a.test:81'], 'a.test:81'],
+    ['a file', (file: string) => ['--policy', file], 'closed'],
+  ])('decide, from %s: what is allowed is let through, and the rest is refused', async (_, policyArgs, closed) => {
     const temp = createTempFolder();
-    const origin = createHttpServer((_, response) => response.end('hello'));
+    const origin = createHttpServer((_request, response) => response.end('hello'));
     await new Promise<void>((done) => origin.listen(0, '127.0.0.1', done));
     const { port } = origin.address() as AddressInfo;
+    writeFileSync(temp.file('policy.json'), JSON.stringify({ default: 'deny', rules }));
     try {
-      const flags = ['--allow', 'a.test', '--deny', 'a.test:81', '--allow-destination', '127.0.0.1/32'];
+      const given = [...policyArgs(temp.file('policy.json')), '--allow-destination', '127.0.0.1/32'];
       const resolve = ['--resolve', `a.test:${port}:127.0.0.1`];
       const urls = [`http://a.test:${port}/`, 'http://a.test:81/', 'http://b.test/'];
-      const show = ['-sS', '-o', '/dev/null', '-w', '%{http_code} %header{x-leafgate-rule}\n'];
-      const args = [
-        'run',
-        '--state',
-        temp.file('state'),
-        ...flags,
-        ...resolve,
-        '--',
-        curl,
-        ...show,
-        ...urls.join(' -o /dev/null ').split(' '),
-      ];
+      const asked = urls.flatMap((url) => ['-o', '/dev/null', url]);
+      const show = ['-sS', '-w', '%{http_code} %header{x-leafgate-rule}\n', ...asked];
+      const args = ['run', '--state', temp.file('state'), ...given, ...resolve, '--', curl, ...show];
       const { stdout } = await runLeafgate(args, { envoy, temp });
-      expect(
-        stdout
-          .trimEnd()
-          .split('\n')
-          .map((line) => line.trim()),
-      ).toEqual(['200', '403 deny:a.test:81', '403 deny:default']);
+      const seen = stdout.trimEnd().split('\n');
+      expect(seen.map((line) => line.trim())).toEqual(['200', `403 deny:${closed}`, '403 deny:default']);
     } finally {
       origin.close();
       temp.remove();
