@@ -140,9 +140,14 @@ async function lookOnce(following: Following): Promise<void> {
 /** Undefined while this segment may grow. */
 async function nextSegment({ options, segment, handle }: Following): Promise<number | undefined> {
   const { path, events } = options;
-  const closed = await closedSegments(path);
+  let closed = await closedSegments(path);
+  if ((closed.at(-1) ?? 0) < segment) {
+    if (!(await isElsewhere(path, handle))) return undefined;
+    // unless a rotation fell between the two looks: then it has its number by now
+    closed = await closedSegments(path);
+  }
   const last = closed.at(-1) ?? 0;
-  if (last < segment) return (await isElsewhere(path, handle)) ? segment : undefined;
+  if (last < segment) return segment;
   const next = closed.find((number) => number > segment) ?? last + 1;
   if (next > last && !((await fileSize(path)) ?? 0)) return undefined;
   if (next > segment + 1 && handle !== undefined) events.segmentsMissed(next - segment - 1);

@@ -168,6 +168,22 @@ describe('a followed log', () => {
     await linesToBe(['one', 'two', 'three']);
   });
 
+  test('each line is given once, wherever between two of its looks a rotation falls', async () => {
+    const rotations = 400;
+    appendFileSync(path, '0\n');
+    follow({ pollMs: millis(0) });
+    for (let number = 1; number <= rotations; number += 1) {
+      await waitFor('the line before it', () => lines.length >= number);
+      // the follower's looks go on meanwhile, one step with each turn of the event loop
+      for (let turns = number % 8; turns > 0; turns -= 1) await new Promise((done) => setImmediate(done));
+      renameSync(path, `${path}.${number}`);
+      writeFileSync(path, `${number}\n`);
+    }
+    await waitFor('the last line', () => lines.length > rotations);
+    expect(lines).toEqual(Array.from({ length: rotations + 1 }, (_, number) => String(number)));
+    expect(happened).toEqual([]);
+  });
+
   test('a truncated file is read from its new start, and said', async () => {
     follow();
     appendFileSync(path, 'one\ntwo\n');
