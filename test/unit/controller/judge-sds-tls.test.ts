@@ -11,7 +11,6 @@ import { caPem, hoursAgo, issueCredential, makeCurrentCa } from '../../support/c
 import { findKeyTraces } from '../../support/key-traces.ts';
 import { absent, foundSecret, testNamespace, unavailable } from '../../support/observed-objects.ts';
 
-const now = epoch(Date.now());
 const [one, two] = [makeCurrentCa('one'), makeCurrentCa('two')];
 const serverName = 'gw-sds.egress.svc.cluster.local';
 const clientName = 'envoy.egress.example';
@@ -36,6 +35,8 @@ function texts({ issuer = one, roots = caPem(one), ...request }: Side): Record<s
 const serverSide: Side = { dnsNames: [serverName], purposes: ['server'] };
 const clientSide: Side = { dnsNames: [clientName], purposes: ['client'] };
 const [goodServer, goodClient] = [texts(serverSide), texts(clientSide)];
+// after they were made: a busy machine needs more than a second for that
+const now = epoch(Date.now());
 const keys = [one.key, ...[goodServer, goodClient].map((side) => createPrivateKey(side['tls.key'] ?? ''))];
 
 type Case = { readonly server?: Observed<SecretContent>; readonly client?: Observed<SecretContent> };
