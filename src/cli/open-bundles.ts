@@ -3,6 +3,7 @@
 import type { KubeClient } from '../kube/kube-types.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
+import type { BundleViews } from '../projection/bundle-views.ts';
 import { needsCluster, probeBundleAccess } from '../projection/probe-bundle-access.ts';
 import { createBundleResolver, type BundleResolver } from '../projection/resolve-bundles.ts';
 import type { BundleAllowlist } from '../settings/bundle-allowlist.ts';
@@ -15,6 +16,7 @@ export type BundleParts = {
   readonly io: Io;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly views: BundleViews;
   readonly closers: Closers;
 };
 
@@ -28,7 +30,7 @@ export interface BundleOpener {
   probe(allowlist: BundleAllowlist, retried?: () => void): Promise<void>;
 }
 
-export function createBundleOpener({ settings, io, log, metrics, closers }: BundleParts): BundleOpener {
+export function createBundleOpener({ settings, io, log, metrics, views, closers }: BundleParts): BundleOpener {
   const { clock } = io;
   let client: Promise<KubeClient> | undefined;
   const connect = async (): Promise<KubeClient> => {
@@ -56,7 +58,7 @@ export function createBundleOpener({ settings, io, log, metrics, closers }: Bund
       const { rootsFrom } = settings;
       const kube = await clientFor(allowlist);
       return createBundleResolver({
-        ...{ allowlist, kube, clock, log, metrics, random: Math.random },
+        ...{ allowlist, kube, clock, log, metrics, views, random: Math.random },
         ...(rootsFrom === undefined ? {} : { rootsFrom }),
       });
     },

@@ -1,5 +1,6 @@
 // Whether the trust files of a start are there, what is wrong although they are, and how each stands, for a kubelet, a person
 // and a program. What an actor asks for that it may not have is its own affair: it does not make a node's agent unready.
+import type { DurationMs } from '../clock.ts';
 import type { Health } from '../observe/health-server.ts';
 import { problemError } from '../projection/judge-start.ts';
 import type { SourceState } from '../projection/judge-volume.ts';
@@ -14,12 +15,14 @@ export type HealthSources = {
   readonly initial: () => ReadonlySet<string> | undefined;
   /** of volume files and the list of bundles, and what else is to be known */
   readonly troubles: () => readonly string[];
+  /** of what is known of the cluster's bundles; undefined where none comes from there */
+  readonly viewAge: () => DurationMs | undefined;
 };
 
 /** a page for people: the metrics have the counts, the status has them all */
 const shownReasons = 20;
 
-export function createProjectHealth({ book, initial, troubles }: HealthSources): ProjectHealth {
+export function createProjectHealth({ book, initial, troubles, viewAge }: HealthSources): ProjectHealth {
   // what fails later is told and keeps its last good files: to call the actors unready would take them from their users
   let wasReady = false;
   return {
@@ -34,10 +37,14 @@ export function createProjectHealth({ book, initial, troubles }: HealthSources):
       );
       return { isOk: open.length === 0, reasons: shortened([...waiting, ...troubles(), ...problems]) };
     },
-    status: () => ({
-      volumes: Object.fromEntries([...book.states()].map(({ name, sources }) => [name, filesStatus(sources)])),
-      troubles: troubles(),
-    }),
+    status: () => {
+      const age = viewAge();
+      return {
+        volumes: Object.fromEntries([...book.states()].map(({ name, sources }) => [name, filesStatus(sources)])),
+        ...(age === undefined ? {} : { bundleViewAgeSeconds: Math.round(age / 1000) }),
+        troubles: troubles(),
+      };
+    },
   };
 }
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { createMetrics, type Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
+import { createBundleViews, type BundleViews } from '../projection/bundle-views.ts';
 import { createVolumeKeeper, type VolumeKeeper } from '../projection/keep-volumes.ts';
 import { openVolumeBook, type VolumeBook } from '../projection/tell-volumes.ts';
 import { openVolumeWriter, type VolumeWriter } from '../projection/write-volume.ts';
@@ -19,6 +20,8 @@ export type ProjectionParts = {
   readonly book: VolumeBook;
   readonly keeper: VolumeKeeper;
   readonly troubles: InputTroubles;
+  /** of the cluster's bundles */
+  readonly views: BundleViews;
   /** for the volume of one actor by its name; of the one volume there is */
   readonly openWriter: (name: string) => VolumeWriter;
   /** set once they are known: the volumes that there were at the start */
@@ -42,5 +45,6 @@ export function createProjectionParts(request: PartsRequest): ProjectionParts {
   return {
     ...{ ...request, metrics, book, keeper, openWriter, start: {} },
     troubles: createInputTroubles({ log, metrics }),
+    views: createBundleViews({ clock, log, metrics }),
   };
 }

@@ -165,14 +165,23 @@ async function takeBundles(content: FileContent, opener: BundleOpener, parts: Pr
   });
 }
 
-async function serveHealth({ settings, metrics, closers, book, troubles, start }: ProjectionParts): Promise<void> {
+async function serveHealth({
+  settings,
+  metrics,
+  closers,
+  book,
+  troubles,
+  views,
+  start,
+}: ProjectionParts): Promise<void> {
   const { health: listen } = settings;
   if (listen === undefined) return;
   let isStopping = false;
   const { ready, status } = createProjectHealth({
     book,
     initial: () => start.initial,
-    troubles: () => troubles.lines(),
+    troubles: () => [...troubles.lines(), ...views.troubles()],
+    viewAge: () => views.age(),
   });
   const health = await startHealthServer({
     ...{ listen, metrics, status },

@@ -23,6 +23,8 @@ export type FollowRequest = {
   readonly log: Log;
   /** what it throws is logged and changes nothing */
   readonly onChange: (change: ObjectChange) => void;
+  /** the server has said what there is, or by a bookmark that nothing else has changed; an idle watch has one in two minutes */
+  readonly onConfirmed?: () => void;
   /** the first whole list has been taken over, its changes told */
   readonly onSynced?: () => void;
   /** there is no current view for now, for this reason; again only for another reason, or after a time that was well */
@@ -143,6 +145,7 @@ class Follower implements ObjectFollower {
     const list = await unlessAborted(client.list(query), this.#ended.signal);
     if (list === undefined) return undefined;
     for (const change of this.#cache.replaceAll(list.items)) this.#change(change);
+    this.#request.onConfirmed?.();
     this.#resourceVersion = list.resourceVersion;
     const isFirst = !this.#isSynced;
     this.#isSynced = true;
@@ -168,6 +171,7 @@ class Follower implements ObjectFollower {
   #take(event: WatchEvent): void {
     if (this.#ended.signal.aborted) return;
     this.#well();
+    this.#request.onConfirmed?.();
     switch (event.kind) {
       case 'bookmark':
         this.#resourceVersion = event.resourceVersion;

@@ -204,6 +204,11 @@ export const metricsTable = {
     help: 'expired certificates in bundles: they are kept, and nobody takes them; a bundle of nothing else is refused',
     labels: {},
   },
+  leafgate_bundle_view_age_seconds: {
+    kind: 'gauge',
+    help: 'how long ago the API server last confirmed the bundles of the cluster that are asked for, of several questions the one that is longest ago; 0 where none has been seen',
+    labels: {},
+  },
   leafgate_controller_is_leader: { kind: 'gauge', help: '1 while this controller is the one that works', labels: {} },
   leafgate_controller_reconciles_total: {
     kind: 'counter',

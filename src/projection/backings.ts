@@ -6,6 +6,7 @@ import type { Log } from '../observe/log.ts';
 import type { BundleBackend } from '../settings/bundle-allowlist.ts';
 import type { Backing, BackingState } from './backing.ts';
 import { bundleErrors } from './bundle-errors.ts';
+import type { BundleViews } from './bundle-views.ts';
 import { followBundleFile } from './follow-bundle-file.ts';
 import { followBundleObjects, type BundleObjects } from './follow-bundle-objects.ts';
 import { followSystemRoots } from './follow-system-roots.ts';
@@ -23,6 +24,7 @@ export type BackingOptions = {
   /** in [0, 1) */
   readonly random: () => number;
   readonly log: Log;
+  readonly views: Pick<BundleViews, 'open'>;
   /** a root file system that system roots are read from; this machine's own by default */
   readonly rootsFrom?: string;
 };
@@ -87,12 +89,12 @@ class OpenBackings implements Backings {
     const key = JSON.stringify(query);
     const known = this.#byQuery.get(key);
     if (known !== undefined) return known;
-    const { clock, random, log } = this.#options;
+    const { clock, random, log, views } = this.#options;
     const told: (() => void)[] = [];
     const changed = (): void => {
       for (const tell of told) tell();
     };
-    const shared = { objects: followBundleObjects({ client, query, clock, random, log, changed }), told };
+    const shared = { objects: followBundleObjects({ client, query, clock, random, log, views, changed }), told };
     this.#byQuery.set(key, shared);
     return shared;
   }

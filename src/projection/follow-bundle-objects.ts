@@ -12,6 +12,7 @@ import type { KubeClient, KubeObject, ObjectQuery } from '../kube/kube-types.ts'
 import type { Log } from '../observe/log.ts';
 import { pause } from '../pause.ts';
 import { bundleErrors } from './bundle-errors.ts';
+import type { BundleView, BundleViews } from './bundle-views.ts';
 
 export type BundleQuery = Pick<ObjectQuery, 'name' | 'labelSelector'>;
 
@@ -28,6 +29,7 @@ export type BundleObjectsRequest = {
   /** in [0, 1) */
   readonly random: () => number;
   readonly log: Log;
+  readonly views: Pick<BundleViews, 'open'>;
   readonly changed: () => void;
 };
 
@@ -44,10 +46,12 @@ class FollowedBundles implements BundleObjects {
   readonly #request: BundleObjectsRequest;
   readonly #ended = new AbortController();
   readonly #run: Promise<void>;
+  readonly #view: BundleView;
   #state: ObjectsState = { kind: 'pending' };
 
   constructor(request: BundleObjectsRequest) {
     this.#request = request;
+    this.#view = request.views.open();
     this.#run = this.#goOn();
   }
 
@@ -58,6 +62,7 @@ class FollowedBundles implements BundleObjects {
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#run;
+    this.#view.close();
   }
 
   async #goOn(): Promise<void> {
@@ -91,6 +96,7 @@ class FollowedBundles implements BundleObjects {
     this.#ended.signal.addEventListener('abort', end, { once: true });
     const follower: ObjectFollower = followObjects({
       ...{ client, query, clock, random, log },
+      onConfirmed: this.#view.confirmed,
       onChange: () => this.#see(follower.items()),
       onSynced: () => this.#see(follower.items()),
       onTrouble: (failure) => {

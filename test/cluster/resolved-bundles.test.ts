@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { KubeClient } from '../../src/kube/kube-types.ts';
 import { createMetrics } from '../../src/observe/create-metrics.ts';
+import { createBundleViews } from '../../src/projection/bundle-views.ts';
 import {
   createBundleResolver,
   type BundleResolver,
@@ -28,9 +29,12 @@ const v1 = '/apis/certificates.k8s.io/v1/clustertrustbundles';
 type Resolving = { readonly resolver: BundleResolver; readonly resolve: (name: string) => ResolvedSource };
 
 function resolving(kube: KubeClient | undefined, backends: Readonly<Record<string, BundleBackend>>): Resolving {
+  const parts = {
+    ...{ clock: systemClock, log: createListeningLog(), metrics: createMetrics({ withProcessMetrics: false }) },
+  };
   const resolver = createBundleResolver({
-    ...{ allowlist: new Map(Object.entries(backends)), kube, clock: systemClock, random: Math.random },
-    ...{ log: createListeningLog(), metrics: createMetrics({ withProcessMetrics: false }) },
+    ...{ ...parts, allowlist: new Map(Object.entries(backends)), kube, random: Math.random },
+    views: createBundleViews(parts),
   });
   return { resolver, resolve: (name) => resolver.resolve({ names: [name], path: 'ca.pem', form: 'PEM' }) };
 }

@@ -4,6 +4,7 @@ import { afterEach } from 'vitest';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import type { KubeObject } from '../../src/kube/kube-types.ts';
 import { createMetrics } from '../../src/observe/create-metrics.ts';
+import { createBundleViews, type BundleViews } from '../../src/projection/bundle-views.ts';
 import {
   createBundleResolver,
   type BundleResolver,
@@ -21,6 +22,7 @@ export type BundleWorld = {
   readonly api: ScriptedKubeClient;
   readonly log: ReturnType<typeof createListeningLog>;
   readonly resolver: BundleResolver;
+  readonly views: BundleViews;
   /** how often anything changed */
   readonly changes: () => number;
   readonly resolve: (...names: readonly string[]) => ResolvedSource;
@@ -45,7 +47,7 @@ export type BundleWorldRequest = {
 
 /** Closed and removed after the test. */
 export function createBundleWorlds(): (request: BundleWorldRequest) => BundleWorld {
-  const open: { resolver: BundleResolver; folder: TempFolder }[] = [];
+  const open: BundleWorld[] = [];
   afterEach(async () => {
     for (const { resolver, folder } of open.splice(0)) {
       await resolver.close();
@@ -64,6 +66,8 @@ function createBundleWorld({ backends, clock, rootsFrom, isApart }: BundleWorldR
   const api = createScriptedKubeClient();
   const log = createListeningLog();
   const metrics = createMetrics({ withProcessMetrics: false });
+  const time = clock ?? systemClock;
+  const views = createBundleViews({ clock: time, log, metrics });
   let served: readonly string[] = [];
   let changes = 0;
   const resourcesOf = (version: string): Promise<readonly string[] | undefined> =>
@@ -71,7 +75,7 @@ function createBundleWorld({ backends, clock, rootsFrom, isApart }: BundleWorldR
   const options: BundleResolverOptions = {
     allowlist: new Map(Object.entries(backends(folder))),
     kube: isApart === true ? undefined : { ...api, resourcesOf },
-    ...{ clock: clock ?? systemClock, random: () => 0, log, metrics },
+    ...{ clock: time, random: () => 0, log, metrics, views },
     ...(rootsFrom === undefined ? {} : { rootsFrom }),
   };
   const resolver = createBundleResolver(options);
@@ -81,7 +85,7 @@ function createBundleWorld({ backends, clock, rootsFrom, isApart }: BundleWorldR
   const resolve = (...names: readonly string[]): ResolvedSource =>
     resolver.resolve({ names, path: 'ca.pem', form: 'PEM' });
   return {
-    ...{ folder, api, log, resolver, resolve },
+    ...{ folder, api, log, resolver, resolve, views },
     changes: () => changes,
     whenItIs: async (kind, ...names) => {
       const found = await waitFor(`${names.join()} to be ${kind}`, () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { seconds, type DurationMs } from '../../../src/clock.ts';
 import { createProjectHealth } from '../../../src/cli/project-health.ts';
 import type { SourceProblem, SourceState } from '../../../src/projection/judge-volume.ts';
 import type { VolumeState } from '../../../src/projection/keep-volumes.ts';
@@ -18,13 +19,15 @@ const kept = (isDone: boolean): SourceState => ({ source, isDone, kind: 'kept', 
 function createWorld(initial?: readonly string[]) {
   const states = new Map<string, VolumeState>();
   const troubles: string[] = [];
+  const age: { ms: DurationMs | undefined } = { ms: undefined };
   const health = createProjectHealth({
     book: { state: (name) => states.get(name), states: () => states.values() },
     initial: () => initial && new Set(initial),
     troubles: () => troubles,
+    viewAge: () => age.ms,
   });
   const judge = (name: string, ...sources: readonly SourceState[]) => void states.set(name, { name, sources });
-  return { ...health, judge, troubles };
+  return { ...health, judge, troubles, age };
 }
 
 test('not ready before anybody knows which volumes there are', () => {
@@ -82,6 +85,13 @@ test('a thousand problems are a page for people', () => {
   for (let count = 0; count < 1000; count += 1) judge(`a${count}`, lacking('unusable'));
   expect(ready().reasons).toHaveLength(21);
   expect(ready().reasons.at(-1)).toBe('and 980 more');
+});
+
+test('the status says how old the view of the cluster is, where bundles come from there', () => {
+  const { status, age } = createWorld([]);
+  expect(status()).not.toHaveProperty('bundleViewAgeSeconds');
+  age.ms = seconds(301);
+  expect(status()).toMatchObject({ bundleViewAgeSeconds: 301 });
 });
 
 test('the status has every file of every volume, with its cause', () => {

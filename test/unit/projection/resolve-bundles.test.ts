@@ -2,6 +2,7 @@
 // and each way in which that can fail has a cause of its own.
 import { describe, expect, it, test } from 'vitest';
 import { writeFileSync } from 'node:fs';
+import { minutes } from '../../../src/clock.ts';
 import { kubeError, ownFailure, type KubeFailureKind } from '../../../src/kube/kube-failure.ts';
 import type { BundleBackend } from '../../../src/settings/bundle-allowlist.ts';
 import { bundleText } from '../../../src/x509/bundle-text.ts';
@@ -157,6 +158,30 @@ describe('bundles of the cluster', () => {
       return resolved.kind === 'ready' && resolved.file.pemBundle === bundleText([a, b]);
     });
     expect(api.asked()).toMatchObject({ resource: { version: 'v1beta1' } });
+  });
+
+  it('have an age that lists, changes and bookmarks end, and that grows while the API server is away', async () => {
+    const clock = createFakeClock(testNow);
+    const { serve, api, whenItIs, resolve, views } = world({ backends: () => ({ x: bySigner }), clock });
+    serve('certificates.k8s.io/v1');
+    api.nextList(listOf('1', main));
+    resolve('x');
+    expect(views.age()).toBeUndefined();
+    await whenItIs('ready', 'x');
+    for (const confirm of [
+      () => api.open().terms.onEvent({ kind: 'bookmark', resourceVersion: '2' }),
+      () => api.open().terms.onEvent({ kind: 'put', object: main }),
+    ]) {
+      clock.advance(minutes(3));
+      expect(views.age()).toBe(minutes(3));
+      confirm();
+      expect(views.age()).toBe(0);
+    }
+    api.open().fail(failure('unavailable'));
+    clock.advance(minutes(5));
+    expect(views.troubles()).toHaveLength(1);
+    // the last good ones stay
+    expect(resolve('x').kind).toBe('ready');
   });
 
   it('are unavailable where there is no access to an API server', () => {
