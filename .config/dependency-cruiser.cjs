@@ -1,6 +1,6 @@
 // The direction of imports, one rule a room, each with its reason. `allowed` lists what a room may import of ours.
 // prettier-ignore
-const base = '^src/(errors|clock|secret-bytes|node-http|private-socket|socket-path|system-error|make-folder|replace-file|lifeline|read-regular-file|is-record|pause|problems|start-audit)\\.ts$';
+const base = '^src/(errors|clock|secret-bytes|node-http|private-socket|socket-path|system-error|make-folder|replace-file|lifeline|read-regular-file|follow-settled|is-record|pause|problems|start-audit)\\.ts$';
 // prettier-ignore
 const rooms = {
   names: { may: [], why: 'a name is judged by its bytes alone' },

@@ -1,9 +1,9 @@
 // Files of somebody else's that a running gateway depends on: looked at before they are used, followed, and taken anew
-// when they change and are good. What is bad leaves in force what was taken last, and is reported once. Polling is what
-// works for symlink swaps (Kubernetes' ..data), for replaced files and on every file system.
+// when they change and are good. What is bad leaves in force what was taken last, and is reported once.
 import { createHash } from 'node:crypto';
-import { minutes, millis, plus, type Clock, type EpochMs, type Timer } from '../clock.ts';
+import { minutes, millis, plus, type Clock, type EpochMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
+import { followSettled, type SettledFollower } from '../follow-settled.ts';
 import { readRegularFile } from '../read-regular-file.ts';
 import { cliErrors } from './cli-errors.ts';
 
@@ -90,10 +90,8 @@ class FollowedFiles<Value> implements CheckedFiles<Value> {
   readonly #request: CheckedFilesRequest<Value>;
   #taken: Taken<Value>;
   #last: Look<Value>;
-  #isReported = false;
   #examineAgainAt: EpochMs;
-  #timer: Timer | undefined;
-  #isClosed = false;
+  #looks: SettledFollower | undefined;
 
   constructor(request: CheckedFilesRequest<Value>, taken: Taken<Value>) {
     this.#request = request;
@@ -106,22 +104,30 @@ class FollowedFiles<Value> implements CheckedFiles<Value> {
     return this.#taken.value;
   }
 
-  follow(events: CheckedFilesEvents<Value>): void {
-    this.#timer = this.#request.clock.after(pollEvery, () => void this.#poll(events));
+  follow({ taken, refused }: CheckedFilesEvents<Value>): void {
+    const { clock } = this.#request;
+    this.#looks = followSettled<Look<Value>>({
+      ...{ clock, known: this.#taken, isSame, lookAgainAfter: () => pollEvery, confirmAfter: pollEvery },
+      look: () => this.#look(),
+      // files that are being written, or swapped one after the other, are no news
+      isWhole: ({ kind }) => kind === 'taken',
+      settled: (look) => {
+        if (look.kind === 'taken') taken(look.value);
+        else refused(look.error, look.contents === this.#taken.contents);
+      },
+    });
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#timer?.cancel();
+    void this.#looks?.close();
   }
 
-  async #poll(events: CheckedFilesEvents<Value>): Promise<void> {
+  async #look(): Promise<Look<Value>> {
     const look = await lookAt(this.#request, (contents) => this.#recall(contents));
-    if (this.#isClosed) return;
     if (look !== this.#last) this.#examineAgainAt = plus(this.#request.clock.now(), examineAgainAfter);
-    if (look.kind === 'taken') this.#take(look, events);
-    else this.#refuse(look, events);
-    this.follow(events);
+    this.#last = look;
+    if (look.kind === 'taken') this.#taken = look;
+    return look;
   }
 
   /** spares judging the same bytes at each look */
@@ -129,26 +135,10 @@ class FollowedFiles<Value> implements CheckedFiles<Value> {
     const isDue = this.#request.clock.now() >= this.#examineAgainAt;
     return contents === this.#last.contents && !isDue ? this.#last : undefined;
   }
-
-  #take(look: Taken<Value>, { taken }: CheckedFilesEvents<Value>): void {
-    const isNews = look.contents !== this.#taken.contents || this.#isReported;
-    this.#taken = look;
-    this.#last = look;
-    this.#isReported = false;
-    if (isNews) taken(look.value);
-  }
-
-  /** Reported at the second look: files that are being written, or swapped one after the other, are no news. */
-  #refuse(look: Refused, { refused }: CheckedFilesEvents<Value>): void {
-    const isSecondLook = this.#last.kind === 'refused' && sameFault(look, this.#last);
-    if (!isSecondLook) this.#isReported = false;
-    this.#last = look;
-    if (!isSecondLook || this.#isReported) return;
-    this.#isReported = true;
-    refused(look.error, look.contents === this.#taken.contents);
-  }
 }
 
-function sameFault(one: Refused, other: Refused): boolean {
-  return one.contents === other.contents && textOf(one.error) === textOf(other.error);
+function isSame<Value>(one: Look<Value>, other: Look<Value>): boolean {
+  if (one.contents !== other.contents) return false;
+  if (one.kind === 'taken') return other.kind === 'taken';
+  return other.kind === 'refused' && textOf(one.error) === textOf(other.error);
 }

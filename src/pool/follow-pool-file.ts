@@ -1,9 +1,9 @@
 // Follows a pool file: a change is taken within a second, whole or not at all; what cannot be used leaves the last good
-// pool signing, and is reported once. Polling is what works for symlink swaps (Kubernetes' ..data), for replaced files
-// and on every file system. An edge.
+// pool signing, and is reported once. An edge.
 import { createHash } from 'node:crypto';
-import { minutes, millis, plus, type Clock, type DurationMs, type EpochMs, type Timer } from '../clock.ts';
+import { minutes, millis, plus, type Clock, type DurationMs, type EpochMs } from '../clock.ts';
 import { LeafgateError } from '../errors.ts';
+import { followSettled, type SettledFollower } from '../follow-settled.ts';
 import { parsePool } from './parse-pool.ts';
 import type { Pool } from './pool-types.ts';
 import { readPoolFile } from './read-pool-file.ts';
@@ -66,23 +66,31 @@ interface KnownContent {
   recall(sha256: string, now: EpochMs): Look | undefined;
 }
 
-type Refused = Extract<Look, { readonly kind: 'refused' }>;
+function isSame(one: Look, other: Look): boolean {
+  if (one.kind === 'taken') return other.kind === 'taken' && other.pool === one.pool;
+  return other.kind === 'refused' && other.mark === one.mark;
+}
 
 class FollowedPool implements PoolFollower, KnownContent {
   readonly #request: FollowRequest;
+  readonly #looks: SettledFollower;
   #pool: Pool;
-  #timer: Timer;
-  #isClosed = false;
-  /** the last look, when it was a refusal */
-  #refused: Refused | undefined;
+  #last: Look;
+  /** when the bytes of a refusal are judged anew */
   #examineAgainAt: EpochMs;
-  #isReported = false;
 
   constructor(request: FollowRequest, pool: Pool) {
     this.#request = request;
     this.#pool = pool;
+    this.#last = { kind: 'taken', pool };
     this.#examineAgainAt = request.clock.now();
-    this.#timer = this.#schedule();
+    this.#looks = followSettled<Look>({
+      ...{ clock: request.clock, known: this.#last, isSame, lookAgainAfter: () => pollEvery, confirmAfter: pollEvery },
+      look: () => this.#look(),
+      // a file that is being written, or is away for the moment of a swap, is no news
+      isWhole: ({ kind }) => kind === 'taken',
+      settled: (look) => this.#tell(look),
+    });
   }
 
   current(): Pool {
@@ -90,44 +98,29 @@ class FollowedPool implements PoolFollower, KnownContent {
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#timer.cancel();
+    void this.#looks.close();
   }
 
   recall(sha256: string, now: EpochMs): Look | undefined {
     if (sha256 === this.#pool.sha256) return { kind: 'taken', pool: this.#pool };
-    const isSame = this.#refused?.mark.startsWith(`${sha256} `) === true;
-    return isSame && now < this.#examineAgainAt ? this.#refused : undefined;
+    const isSameRefusal = this.#last.kind === 'refused' && this.#last.mark.startsWith(`${sha256} `);
+    return isSameRefusal && now < this.#examineAgainAt ? this.#last : undefined;
   }
 
-  #schedule(): Timer {
-    return this.#request.clock.after(pollEvery, () => void this.#poll());
-  }
-
-  async #poll(): Promise<void> {
+  async #look(): Promise<Look> {
     const look = await lookAt(this.#request, this);
-    if (this.#isClosed) return;
-    if (look.kind === 'taken') this.#take(look.pool);
-    else this.#refuse(look);
-    this.#timer = this.#schedule();
+    if (look !== this.#last) this.#examineAgainAt = plus(this.#request.clock.now(), examineAgainAfter);
+    this.#last = look;
+    return look;
   }
 
-  #take(pool: Pool): void {
-    const isNews = pool !== this.#pool || this.#isReported;
-    this.#pool = pool;
-    this.#refused = undefined;
-    this.#isReported = false;
-    if (isNews) this.#request.events.poolTaken(pool);
-  }
-
-  /** Reported at the second look: a file that is being written, or is away for the moment of a swap, is no news. */
-  #refuse(look: Refused): void {
-    const isSecondLook = look.mark === this.#refused?.mark;
-    if (look !== this.#refused) this.#examineAgainAt = plus(this.#request.clock.now(), examineAgainAfter);
-    if (!isSecondLook) this.#isReported = false;
-    this.#refused = look;
-    if (!isSecondLook || this.#isReported) return;
-    this.#isReported = true;
-    this.#request.events.poolRefused(look.error);
+  #tell(look: Look): void {
+    const { events } = this.#request;
+    if (look.kind === 'refused') {
+      events.poolRefused(look.error);
+      return;
+    }
+    this.#pool = look.pool;
+    events.poolTaken(look.pool);
   }
 }

@@ -6,7 +6,7 @@ import { x509Errors } from '../x509/x509-errors.ts';
 import { pendingState, type Backing, type BackingState } from './backing.ts';
 import { bundleErrors } from './bundle-errors.ts';
 import { maxBackingBytes } from './sanitise-bundle.ts';
-import { followSettled } from './settled-looks.ts';
+import { followSettled } from '../follow-settled.ts';
 
 /** with the confirming look a change is taken within half a second of its end */
 const lookEvery = millis(250);

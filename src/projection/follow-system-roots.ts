@@ -3,7 +3,7 @@
 import { millis, seconds, type Clock } from '../clock.ts';
 import type { Log } from '../observe/log.ts';
 import { pendingState, type Backing } from './backing.ts';
-import { followSettled } from './settled-looks.ts';
+import { followSettled } from '../follow-settled.ts';
 import { parseRootsText, readRootsText, rootsPlace, type RootsText } from './system-roots.ts';
 
 export type FollowedSystemRoots = {

@@ -2,7 +2,7 @@
 // know what the file says.
 import { millis, type Clock } from '../clock.ts';
 import { isSameContent, readRegularFile, type FileContent } from '../read-regular-file.ts';
-import { followSettled } from './settled-looks.ts';
+import { followSettled } from '../follow-settled.ts';
 
 export type FollowedFile = {
   readonly path: string;

@@ -100,6 +100,17 @@ describe('checked files', () => {
     expect(told).toHaveLength(3);
   });
 
+  test('are said to be good again also when another fault was seen for a moment before', async () => {
+    await open();
+    writeFileSync(temp.file('a'), 'bad');
+    await look(2);
+    writeFileSync(temp.file('a'), 'worse and bad');
+    await look();
+    writeFileSync(temp.file('a'), 'a1');
+    await look();
+    expect(told).toEqual(['refused an unexpected failure: bad+b1 is bad', 'taken a1+b1']);
+  });
+
   test('that are away for the moment of a swap are no news', async () => {
     await open();
     renameSync(temp.file('a'), temp.file('away'));

@@ -231,6 +231,18 @@ describe('following a pool file', () => {
     expect(seen).toEqual(['refused pool-file-unreadable', taken, 'refused pool-file-unreadable']);
   });
 
+  test('says that it is good again also when another fault was seen for a moment before', async () => {
+    const good = pool();
+    await follow(await write('pool', good));
+    await write('pool', Buffer.from('{'));
+    await look(2);
+    await rm(folder.file('pool'));
+    await look();
+    await write('pool', good);
+    await look();
+    expect(seen).toEqual(['refused pool-not-json', expect.stringMatching(/^taken/)]);
+  });
+
   test('does not mind that the file is away between two looks', async () => {
     await follow(await write('pool', pool()));
     await rm(folder.file('pool'));
