@@ -2,11 +2,6 @@
 import { errorSlice, exitCodes } from '../errors.ts';
 
 export const projectionErrors = errorSlice({
-  'roots-file-unusable': {
-    message: 'SSL_CERT_FILE names {path}, which holds no readable certificate: {detail}',
-    remedy: 'unset SSL_CERT_FILE or point it at a PEM file of root certificates',
-    exitCode: exitCodes.usage,
-  },
   'dotenv-unsayable': {
     message: 'a dotenv file has no way to write the value of {name}: it holds quotes of more than one kind',
     remedy: 'use --format json or shell, or take the quotes out of the path or of what {name} had in it',

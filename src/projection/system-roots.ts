@@ -1,14 +1,11 @@
 // The root certificates of this machine, or of the root file system of an actor, read leniently: distributions ship what a
 // strict reader refuses (comments, negative serials), and one odd root must not cost all others. Must not know what they
 // are merged with.
-import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
 import { readRegularFile, type FileContent } from '../read-regular-file.ts';
-import { systemReason } from '../system-error.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import { readCertificate } from '../x509/read-certificate.ts';
 import { systemRootFiles, systemRootFolders } from '../x509/system-root-files.ts';
-import { projectionErrors } from './projection-errors.ts';
 import { listFolderInside, readFileInside } from './read-inside.ts';
 
 export type SystemRoots = {
@@ -19,17 +16,9 @@ export type SystemRoots = {
   readonly skipped: number;
 };
 
-export type ReadSystemRootsOptions = {
-  /** when given, its SSL_CERT_FILE comes first; leave it out where a gateway's own CA might be in that file */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly files?: readonly string[];
-};
-
 /** Never fails for want of a file: a machine without one (a slim image) gets Node's own copy of Mozilla's roots. */
-export async function readSystemRoots(options: ReadSystemRootsOptions = {}): Promise<SystemRoots> {
-  const chosen = options.env?.['SSL_CERT_FILE'] ?? '';
-  if (chosen !== '') return readChosen(chosen);
-  return parseRootsText(await readRootsText(machineFiles(options.files ?? systemRootFiles)));
+export async function readSystemRoots(files = systemRootFiles): Promise<SystemRoots> {
+  return parseRootsText(await readRootsText(machineFiles(files)));
 }
 
 /** what was found, unparsed: cheap to read again and to compare */
@@ -146,13 +135,4 @@ function tryRead(label: string, body: string): Certificate | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function readChosen(path: string): Promise<SystemRoots> {
-  const text = await readFile(path, 'latin1').catch((thrown: unknown) => {
-    throw projectionErrors.error('roots-file-unusable', { path, detail: systemReason(thrown) }, thrown);
-  });
-  const roots = parseRoots(text);
-  if (roots.certificates.length > 0) return { path, ...roots };
-  throw projectionErrors.error('roots-file-unusable', { path, detail: `${roots.skipped} blocks could not be read` });
 }

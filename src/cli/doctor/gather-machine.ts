@@ -22,7 +22,7 @@ export async function gatherMachine(questions: MachineQuestions): Promise<Machin
   const { folder, wantedConnections } = questions;
   const limit = openFilesLimit(questions.limits);
   const [roots, nameServers, freeBytes] = await Promise.all([
-    readSystemRoots(questions.rootFiles === undefined ? {} : { files: questions.rootFiles }),
+    readSystemRoots(questions.rootFiles),
     gatherNameServers(questions),
     freeBytesOf(folder),
   ]);

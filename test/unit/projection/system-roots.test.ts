@@ -40,32 +40,14 @@ describe('readSystemRoots', () => {
 
   test('takes the first file that holds a certificate', async () => {
     const files = [folder.file('none'), file('empty', '# nothing\n'), file('b', pem(one)), file('c', pem(other))];
-    const roots = await readSystemRoots({ files });
+    const roots = await readSystemRoots(files);
     expect(roots.path).toBe(folder.file('b'));
     expect(names(roots.certificates)).toEqual(names([one]));
   });
 
   test("takes Node's own roots on a machine without a file", async () => {
-    const roots = await readSystemRoots({ files: [] });
+    const roots = await readSystemRoots([]);
     expect(roots.path).toBeUndefined();
     expect(roots.certificates.length).toBeGreaterThan(50);
-  });
-
-  test('heeds SSL_CERT_FILE only when it is given the environment', async () => {
-    const [chosen, usual] = [file('chosen', pem(other)), file('usual', pem(one))];
-    const files = [usual];
-    expect((await readSystemRoots({ files, env: { SSL_CERT_FILE: chosen } })).path).toBe(chosen);
-    expect((await readSystemRoots({ files, env: { SSL_CERT_FILE: '' } })).path).toBe(usual);
-    expect((await readSystemRoots({ files })).path).toBe(usual);
-  });
-
-  test.each([
-    ['missing', () => folder.file('none'), 'no such file or folder'],
-    ['without a certificate', () => file('bad', 'x'), '0 blocks could not be read'],
-  ])('an SSL_CERT_FILE that is %s is an error, not passed over', async (_, path, detail) => {
-    await expect(readSystemRoots({ env: { SSL_CERT_FILE: path() } })).rejects.toMatchObject({
-      code: 'roots-file-unusable',
-      message: expect.stringContaining(detail) as unknown,
-    });
   });
 });
