@@ -41,6 +41,11 @@ export function systemCode(thrown: unknown): string | undefined {
   return /^E[A-Z0-9]+$/.test(thrown.code) ? thrown.code : undefined;
 }
 
+/** The same of an error in our words that the system's own is the cause of. */
+export function innerSystemCode(thrown: unknown): string | undefined {
+  return systemCode(thrown) ?? (thrown instanceof Error ? systemCode(thrown.cause) : undefined);
+}
+
 /** A phrase for an error of the system; for any other error its own message, for what is no error its text. */
 export function systemReason(thrown: unknown): string {
   const code = systemCode(thrown);

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { join } from 'node:path';
 import { days, seconds, type Clock } from '../clock.ts';
 import { makeFolder } from '../make-folder.ts';
-import { systemCode } from '../system-error.ts';
+import { innerSystemCode } from '../system-error.ts';
 import { makeRunFolder } from './run-folders.ts';
 import { lockHolder, takeLock, waitForLock, type StateLock } from './state-lock.ts';
 
@@ -60,10 +60,8 @@ export function claimsOfCommand(place: FoldersPlace): CommandClaims {
   };
 }
 
-const forbidden: ReadonlySet<unknown> = new Set(['EROFS', 'EACCES', 'EPERM']);
-
 function isForbidden(thrown: unknown): boolean {
-  return forbidden.has(systemCode(thrown) ?? (thrown instanceof Error ? systemCode(thrown.cause) : undefined));
+  return ['EROFS', 'EACCES', 'EPERM'].includes(innerSystemCode(thrown) ?? '');
 }
 
 /** For shells that name the folder from now on. */

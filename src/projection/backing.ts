@@ -1,5 +1,4 @@
-// What every backend of a bundle looks like to whoever resolves it: something that is followed, and that stands in one
-// of a few ways at any time. Must not know which backends there are.
+// How a backend of a bundle stands, in one of a few ways at any time. Must not know which backends there are.
 import type { LeafgateError } from '../errors.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import type { BackingText } from './sanitise-bundle.ts';
@@ -15,6 +14,7 @@ export type BackingState =
 
 type BackingFailure = 'missing-object' | 'unavailable' | 'too-large';
 
+/** a backend that is followed */
 export interface Backing {
   /** the same object until the state changes */
   state(): BackingState;

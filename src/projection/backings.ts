@@ -13,7 +13,8 @@ import { followSystemRoots } from './follow-system-roots.ts';
 import { backingStateOf, queryFor, type ClusterBackend } from './select-bundles.ts';
 
 export interface Backings {
-  open(name: string, backend: BundleBackend, changed: () => void): Backing;
+  /** gives what says how the backend of a bundle stands: the same object until that changes */
+  open(name: string, backend: BundleBackend, changed: () => void): () => BackingState;
   close(): Promise<void>;
 }
 
@@ -47,7 +48,7 @@ class OpenBackings implements Backings {
     this.#options = options;
   }
 
-  open(name: string, backend: BundleBackend, changed: () => void): Backing {
+  open(name: string, backend: BundleBackend, changed: () => void): () => BackingState {
     const { clock, log, rootsFrom } = this.#options;
     switch (backend.kind) {
       case 'file':
@@ -67,21 +68,21 @@ class OpenBackings implements Backings {
     await Promise.all([...this.#open, ...shared].map((one) => one.close()));
   }
 
-  #keep(backing: Backing): Backing {
+  #keep(backing: Backing): () => BackingState {
     this.#open.push(backing);
-    return backing;
+    return () => backing.state();
   }
 
-  #openObjects(name: string, backend: ClusterBackend, changed: () => void): Backing {
+  #openObjects(name: string, backend: ClusterBackend, changed: () => void): () => BackingState {
     const { kube } = this.#options;
     if (kube === undefined) {
       const error = bundleErrors.error('bundle-no-api', { bundle: name });
       const state: BackingState = { kind: 'failed', cause: 'unavailable', error };
-      return { state: () => state, close: () => Promise.resolve() };
+      return () => state;
     }
     const { objects, told } = this.#objectsOf(backend, kube);
     told.push(changed);
-    return { state: () => backingStateOf(backend, objects.state()), close: () => Promise.resolve() };
+    return () => backingStateOf(backend, objects.state());
   }
 
   #objectsOf(backend: ClusterBackend, client: BundleClient): SharedObjects {

@@ -25,13 +25,9 @@ export async function claimPaths(
   afterStep: (step: WriteStep) => void,
 ): Promise<Claimed> {
   const fresh = [...wanted.keys()].filter((path) => !before.entries.has(path));
-  const inTheWay = [...before.entries].filter(([path, kind]) => isInTheWay(path, kind, wanted));
+  const inTheWay = [...before.entries.keys()].filter((path) => isInTheWay(path, before, wanted));
   try {
-    const { manifest } = await removeEntries(
-      top,
-      before,
-      inTheWay.map(([path]) => path),
-    );
+    const { manifest } = await removeEntries(top, before, inTheWay);
     const folders = await missingFolders(top, [...new Set(fresh.flatMap(foldersAbove))]);
     const claimed = claim(manifest, wanted, folders);
     if (fresh.length > 0 || inTheWay.length > 0) await saveManifest(top, claimed, afterStep);
@@ -43,14 +39,14 @@ export async function claimPaths(
 }
 
 /** a file of before where a folder goes now, or the other way round */
-function isInTheWay(path: string, kind: EntryKind, wanted: ReadonlyMap<string, EntryKind>): boolean {
+function isInTheWay(path: string, { entries }: VolumeManifest, wanted: ReadonlyMap<string, EntryKind>): boolean {
   const wantedKind = wanted.get(path);
-  if (wantedKind !== undefined) return wantedKind !== kind;
+  if (wantedKind !== undefined) return wantedKind !== entries.get(path);
   return [...wanted.keys()].some((other) => areNested(path, other));
 }
 
 /** What was claimed and never came to be is not ours: it may be somebody else's by now. */
-export async function settle(
+export async function unclaim(
   top: Folder,
   { manifest, fresh }: Claimed,
   unwritten: ReadonlySet<string>,
@@ -60,6 +56,6 @@ export async function settle(
   if (unclaimed.size === 0) return;
   const left = release(manifest, unclaimed);
   await pruneFolders(top, manifest, left);
-  // a full disk: the next write claims and settles again
+  // a full disk: the next write claims and unclaims again
   await saveManifest(top, left, afterStep).catch(() => undefined);
 }

@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
-import { pendingState, type Backing } from './backing.ts';
+import { pendingState, type BackingState } from './backing.ts';
 import { judgeBundle, type JudgedBundle } from './judge-bundle.ts';
 
 export type BundleParts = {
@@ -15,15 +15,16 @@ export type BundleParts = {
 
 export class FollowedBundle {
   readonly #parts: BundleParts;
-  #backing: Backing = { state: () => pendingState, close: () => Promise.resolve() };
+  #state: () => BackingState = () => pendingState;
   #judged: JudgedBundle = { kind: 'pending' };
 
   constructor(parts: BundleParts) {
     this.#parts = parts;
   }
 
-  follow(backing: Backing): void {
-    this.#backing = backing;
+  /** `state` says how the backend stands */
+  follow(state: () => BackingState): void {
+    this.#state = state;
     this.judge();
   }
 
@@ -34,7 +35,7 @@ export class FollowedBundle {
   /** Looks at the backend anew; whether the bundle is another one now. */
   judge(): boolean {
     const before = this.#judged;
-    const judged = judgeBundle(this.#backing.state(), this.#parts.clock.now());
+    const judged = judgeBundle(this.#state(), this.#parts.clock.now());
     if (isSame(before, judged)) return false;
     this.#judged = judged;
     this.#tell(before, judged);

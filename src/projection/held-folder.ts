@@ -12,8 +12,8 @@ export type Folder = {
   /** absolute, for people */
   readonly path: string;
   readonly handle: FileHandle;
-  /** whether entries are reached by the descriptor */
-  readonly isHeld: boolean;
+  /** whether entries are reached by the descriptor, whatever becomes of the path */
+  readonly isByDescriptor: boolean;
   /** where an entry of it is reached */
   at(name: string): string;
 };
@@ -27,12 +27,13 @@ const openFolderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
 /** The top of a volume; symlinks on the way to it, and it itself, are its owner's choice and followed. */
 export async function openTop(path: string): Promise<Folder> {
   const handle = await open(path, openFolderFlags);
-  const isHeld = await isSame(handle, descriptorPath(handle));
-  const base = isHeld ? descriptorPath(handle) : path;
-  return { path, handle, isHeld, at: (name) => join(base, name) };
+  const isByDescriptor = await isSame(handle, descriptorPath(handle));
+  const base = isByDescriptor ? descriptorPath(handle) : path;
+  return { path, handle, isByDescriptor, at: (name) => join(base, name) };
 }
 
-function descriptorPath(handle: FileHandle): string {
+/** Where what a handle holds is reached, by whoever has it open. */
+export function descriptorPath(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`;
 }
 
@@ -46,8 +47,9 @@ export async function enter(folder: Folder, name: string): Promise<Folder | unde
   const path = join(folder.path, name);
   try {
     const handle = await open(folder.at(name), openFolderFlags | constants.O_NOFOLLOW);
-    const base = folder.isHeld ? descriptorPath(handle) : folder.at(name);
-    return { path, handle, isHeld: folder.isHeld, at: (inside) => join(base, inside) };
+    const { isByDescriptor } = folder;
+    const base = isByDescriptor ? descriptorPath(handle) : folder.at(name);
+    return { path, handle, isByDescriptor, at: (inside) => join(base, inside) };
   } catch (thrown) {
     const code = systemCode(thrown);
     if (code === 'ENOENT') return undefined;

@@ -51,12 +51,12 @@ type Standing = {
 
 export function judgeVolume(
   volume: TrustVolume,
-  resolve: (source: TrustSource) => ResolvedSource,
+  resolve: (names: readonly string[]) => ResolvedSource,
   heldFiles: ReadonlyMap<string, HeldFile>,
 ): VolumeJudgement {
   const standings = volume.sources.map((source): Standing => {
     const held = heldFiles.get(source.path);
-    return { source, resolution: resolve(source), held: held?.form === source.form ? held : undefined };
+    return { source, resolution: resolve(source.names), held: held?.form === source.form ? held : undefined };
   });
   const isWhole = standings.every(({ resolution, held }) => resolution.kind === 'ready' || held !== undefined);
   return {
@@ -68,8 +68,8 @@ export function judgeVolume(
 }
 
 function writesOf({ source, resolution, held }: Standing): readonly WantedFile[] {
-  if (resolution.kind !== 'ready' || held?.text === resolution.file.pemBundle) return [];
-  return [{ path: source.path, form: source.form, pemBundle: resolution.file.pemBundle }];
+  if (resolution.kind !== 'ready' || held?.text === resolution.pemBundle) return [];
+  return [{ path: source.path, form: source.form, pemBundle: resolution.pemBundle }];
 }
 
 function stateOf({ source, resolution, held }: Standing, isWhole: boolean): SourceState {

@@ -112,9 +112,10 @@ class Keeper implements VolumeKeeper {
   }
 
   #open(name: string): Kept {
-    const writer = this.#options.openWriter(name);
-    const nothing = { wanted: undefined, held: undefined, cleanedFor: undefined, again: undefined };
-    const kept: Kept = { name, writer, ...nothing, isUnchecked: false, failures: 0 };
+    const kept: Kept = {
+      ...{ name, writer: this.#options.openWriter(name), wanted: undefined, held: undefined, isUnchecked: false },
+      ...{ cleanedFor: undefined, failures: 0, again: undefined },
+    };
     this.#volumes.set(name, kept);
     return kept;
   }
@@ -160,7 +161,7 @@ class Keeper implements VolumeKeeper {
     const resolver = this.#resolver;
     if (resolver === undefined) return true;
     const { held, trouble } = await lookInto(kept, volume);
-    const { writes, states, isWhole } = judgeVolume(volume, (source) => resolver.resolve(source), held);
+    const { writes, states, isWhole } = judgeVolume(volume, (names) => resolver.resolve(names), held);
     // a folder that cannot be looked into is for the write to tell of
     if (trouble !== undefined && writes.length === 0) {
       if (states.some(({ kind }) => kind === 'waiting')) return false;

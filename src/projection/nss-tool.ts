@@ -30,7 +30,7 @@ const inputsDescriptor = 3;
 
 /** How certutil reaches one of the inputs. */
 export function inputPath(inputs: Folder, name: string): string {
-  return inputs.isHeld ? `/proc/self/fd/${inputsDescriptor}/${name}` : inputs.at(name);
+  return inputs.isByDescriptor ? `/proc/self/fd/${inputsDescriptor}/${name}` : inputs.at(name);
 }
 
 /** Whatever its status; rejects with `nss-tool-missing`, and with `nss-tool-failed` when it did not end by itself. */

@@ -5,6 +5,7 @@
 import { constants, type Stats } from 'node:fs';
 import { open, opendir, readlink, type FileHandle } from 'node:fs/promises';
 import { readOpenFile, unreadable, type FileContent } from '../read-regular-file.ts';
+import { descriptorPath } from './held-folder.ts';
 
 /** open(2): a hold on what stands there that neither reads it nor wakes a device or a FIFO; the same on x86-64 and arm64 */
 const pathOnly = 0o10000000;
@@ -96,8 +97,4 @@ async function walk(root: string, path: string, held: FileHandle[]): Promise<Fou
 
 function segmentsOf(path: string): string[] {
   return path.split('/').filter((part) => part !== '' && part !== '.');
-}
-
-function descriptorPath(handle: FileHandle): string {
-  return `/proc/self/fd/${handle.fd}`;
 }

@@ -3,10 +3,10 @@
 import { opendir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LeafgateError } from '../errors.ts';
-import { systemCode, systemReason } from '../system-error.ts';
+import { systemCode } from '../system-error.ts';
 import { enter, lookUp, syncFolder, type Folder } from './held-folder.ts';
 import { isDraftName } from './place-file.ts';
-import { volumeErrors } from './volume-errors.ts';
+import { notRemoved } from './volume-errors.ts';
 import { release, type EntryKind, type VolumeManifest } from './volume-manifest.ts';
 import { split, within } from './walk-volume.ts';
 
@@ -30,7 +30,7 @@ export async function removeEntries(top: Folder, manifest: VolumeManifest, paths
     try {
       const remove = (folder: Folder): Promise<boolean> =>
         removeEntry(folder, name, manifest.entries.get(path) ?? 'file');
-      if ((await within(top, above, undefined, remove)) === true) removed.push(path);
+      if ((await within(top, above, remove)) === true) removed.push(path);
       gone.add(path);
     } catch (thrown) {
       // a link on the way was put there by somebody: what it leads to was never ours
@@ -48,7 +48,7 @@ export async function pruneFolders(top: Folder, before: VolumeManifest, left: Vo
   for (const path of [...before.folders].filter((folder) => !left.folders.has(folder)).sort(deepestFirst)) {
     const { above, name } = split(path);
     // somebody keeps something in it, or it is not there, or no folder any more: all are reasons to let it be
-    await within(top, above, undefined, (folder) => rmdir(folder.at(name))).catch(() => undefined);
+    await within(top, above, (folder) => rmdir(folder.at(name))).catch(() => undefined);
   }
 }
 
@@ -68,11 +68,6 @@ async function removeEntry(folder: Folder, name: string, kind: EntryKind): Promi
   else await unlink(folder.at(name));
   await syncFolder(folder);
   return true;
-}
-
-export function notRemoved(path: string, thrown: unknown): LeafgateError {
-  const reason = systemCode(thrown) ?? 'unknown';
-  return volumeErrors.error('volume-not-removed', { path, detail: systemReason(thrown), reason }, thrown);
 }
 
 /** another run was faster; or it holds a folder, or is somebody else's in a sticky folder, and so was never ours */

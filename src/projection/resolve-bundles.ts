@@ -1,32 +1,29 @@
 // From the names of bundles that an actor asks for to the certificates that go into its file. This half knows the backends
-// and nothing of files; what joins it to the other is trust-file.ts. Each backend is followed once, from the first time
-// that somebody asks for its name.
+// and nothing of files. Each backend is followed once, from the first time that somebody asks for its name.
 import { hours, type Timer } from '../clock.ts';
 import type { LeafgateError } from '../errors.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { BundleAllowlist } from '../settings/bundle-allowlist.ts';
-import type { TrustSource } from '../settings/trust-volume.ts';
 import { bundleText } from '../x509/bundle-text.ts';
 import type { Certificate, Pem } from '../x509/certificate-types.ts';
 import { createBackings, type BackingOptions, type Backings } from './backings.ts';
 import { bundleErrors } from './bundle-errors.ts';
 import { FollowedBundle } from './followed-bundle.ts';
 import { expiredIn, type BundleCause } from './judge-bundle.ts';
-import type { TrustFile } from './trust-file.ts';
 
 export type BundleProblem = { readonly cause: BundleCause; readonly bundle: string; readonly error: LeafgateError };
 
 export type ResolvedSource =
   /** equal sets have equal texts */
-  | { readonly kind: 'ready'; readonly file: TrustFile }
+  | { readonly kind: 'ready'; readonly pemBundle: Pem }
   /** a first answer is not there yet, and `onChange` will tell */
   | { readonly kind: 'pending' }
   /** the first of the names that cannot be had */
   | { readonly kind: 'refused'; readonly problem: BundleProblem };
 
 export interface BundleResolver {
-  /** what a source is now; never waits, never throws */
-  resolve(source: TrustSource): ResolvedSource;
+  /** what the bundles of a source, joined, are now; never waits, never throws */
+  resolve(names: readonly string[]): ResolvedSource;
   /** called after any bundle became another, or turned bad or good */
   onChange(listener: () => void): void;
   close(): Promise<void>;
@@ -51,7 +48,7 @@ class Resolver implements BundleResolver {
   readonly #bundles = new Map<string, FollowedBundle>();
   readonly #listeners: (() => void)[] = [];
   /** by the names that are joined; forgotten at each change */
-  #joined = new Map<string, ResolvedNames>();
+  #joined = new Map<string, ResolvedSource>();
   #nextJudging: Timer;
   #isClosed = false;
 
@@ -61,12 +58,12 @@ class Resolver implements BundleResolver {
     this.#nextJudging = this.#judgeLater();
   }
 
-  resolve({ names, path }: TrustSource): ResolvedSource {
+  resolve(names: readonly string[]): ResolvedSource {
     const key = names.join('\n');
-    const known = this.#joined.get(key) ?? this.#resolveNames(names);
+    const known = this.#joined.get(key) ?? this.#join(names);
     if (this.#joined.size === maxJoined) this.#joined = new Map();
     this.#joined.set(key, known);
-    return known.kind === 'ready' ? { kind: 'ready', file: { path, pemBundle: known.pemBundle } } : known;
+    return known;
   }
 
   onChange(listener: () => void): void {
@@ -79,7 +76,7 @@ class Resolver implements BundleResolver {
     await this.#backings.close();
   }
 
-  #resolveNames(names: readonly string[]): ResolvedNames {
+  #join(names: readonly string[]): ResolvedSource {
     const certificates: Certificate[] = [];
     // all of them first: the second is followed while the first is still pending
     for (const [name, bundle] of names.map((one) => [one, this.#bundle(one)] as const)) {
@@ -137,9 +134,6 @@ class Resolver implements BundleResolver {
   }
 }
 
-type ResolvedNames =
-  { readonly kind: 'ready'; readonly pemBundle: Pem } | Exclude<ResolvedSource, { readonly kind: 'ready' }>;
-
-function refused(bundle: string, cause: BundleCause, error: LeafgateError): ResolvedNames {
+function refused(bundle: string, cause: BundleCause, error: LeafgateError): ResolvedSource {
   return { kind: 'refused', problem: { cause, bundle, error } };
 }

@@ -1,6 +1,6 @@
 // What can go wrong when a volume's files are written. Must not know which bundle or backend a file is made of.
-import { LeafgateError, errorSlice, exitCodes } from '../errors.ts';
-import { systemCode, systemReason } from '../system-error.ts';
+import { LeafgateError, errorSlice, exitCodes, type ErrorFields } from '../errors.ts';
+import { innerSystemCode, systemReason } from '../system-error.ts';
 
 export const volumeErrors = errorSlice({
   'volume-file-not-written': {
@@ -58,7 +58,13 @@ export const volumeErrors = errorSlice({
 /** Whatever was thrown while `path` was written; what is an error of ours stays it. */
 export function notWritten(path: string, thrown: unknown): LeafgateError {
   if (thrown instanceof LeafgateError) return thrown;
-  const code = systemCode(thrown) ?? (thrown instanceof Error ? systemCode(thrown.cause) : undefined);
-  const fields = { path, detail: systemReason(thrown), reason: code ?? 'unknown' };
-  return volumeErrors.error('volume-file-not-written', fields, thrown);
+  return volumeErrors.error('volume-file-not-written', fieldsOf(path, thrown), thrown);
+}
+
+export function notRemoved(path: string, thrown: unknown): LeafgateError {
+  return volumeErrors.error('volume-not-removed', fieldsOf(path, thrown), thrown);
+}
+
+function fieldsOf(path: string, thrown: unknown): ErrorFields {
+  return { path, detail: systemReason(thrown), reason: innerSystemCode(thrown) ?? 'unknown' };
 }

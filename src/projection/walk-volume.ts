@@ -1,6 +1,6 @@
 // The way from a volume's folder to the folder of one of its files, step by step and never through a link. Must not know
 // what is done there.
-import { volumeErrors } from './volume-errors.ts';
+import { join } from 'node:path';
 import {
   enter,
   finishFolder,
@@ -12,7 +12,7 @@ import {
   type Folder,
 } from './held-folder.ts';
 import type { WriteStep } from './place-file.ts';
-import { join } from 'node:path';
+import { volumeErrors } from './volume-errors.ts';
 
 export type NewFolders = { readonly access: Access; readonly afterStep: (step: WriteStep) => void };
 
@@ -23,8 +23,8 @@ export type NewFolders = { readonly access: Access; readonly afterStep: (step: W
 export async function within<T>(
   top: Folder,
   path: string,
-  make: NewFolders | undefined,
   use: (folder: Folder) => Promise<T>,
+  make?: NewFolders,
 ): Promise<T | undefined> {
   let folder = top;
   try {
@@ -66,7 +66,7 @@ export async function missingFolders(top: Folder, folders: readonly string[]): P
   const missing: string[] = [];
   for (const path of folders) {
     const { above, name } = split(path);
-    const found = await within(top, above, undefined, (folder) => lookUp(folder, name)).catch(() => undefined);
+    const found = await within(top, above, (folder) => lookUp(folder, name)).catch(() => undefined);
     if (found === undefined) missing.push(path);
   }
   return missing;

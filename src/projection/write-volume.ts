@@ -6,14 +6,14 @@ import { LeafgateError } from '../errors.ts';
 import { throwAll } from '../problems.ts';
 import { systemCode } from '../system-error.ts';
 import type { TrustForm } from '../settings/trust-volume.ts';
+import type { Pem } from '../x509/certificate-types.ts';
 import { certificatesOf, encodeForm } from './encode-form.ts';
-import { claimPaths, settle, type Claimed } from './claim-paths.ts';
+import { claimPaths, unclaim, type Claimed } from './claim-paths.ts';
 import type { Folder, Owner } from './held-folder.ts';
 import { keepDatabase } from './nss-database.ts';
 import { isDraftName, isThere, placeFile, type WriteStep } from './place-file.ts';
-import { isUnsafe, notRemoved, removeEntries, sweepFolder } from './remove-entries.ts';
-import type { TrustFile } from './trust-file.ts';
-import { notWritten, volumeErrors } from './volume-errors.ts';
+import { isUnsafe, removeEntries, sweepFolder } from './remove-entries.ts';
+import { notRemoved, notWritten, volumeErrors } from './volume-errors.ts';
 import {
   makeVolumeFolder,
   openVolumeFolder,
@@ -25,7 +25,12 @@ import {
 import { entryKindOf, whyUnclean, type EntryKind } from './volume-manifest.ts';
 import { split, within } from './walk-volume.ts';
 
-export type WantedFile = TrustFile & { readonly form: TrustForm };
+export type WantedFile = {
+  /** below the volume's folder */
+  readonly path: string;
+  readonly pemBundle: Pem;
+  readonly form: TrustForm;
+};
 
 type WriteOutcome = { readonly path: string } & (
   | { readonly kind: 'written' }
@@ -107,7 +112,7 @@ async function sweepVolume({ dir }: Writing): Promise<number> {
     let count = 0;
     for (const folder of new Set(['', ...[...manifest.entries.keys()].map((path) => split(path).above)])) {
       // what became of a folder since is for the write to find out
-      count += (await within(top, folder, undefined, sweepFolder).catch(unlessUnsafe)) ?? 0;
+      count += (await within(top, folder, sweepFolder).catch(unlessUnsafe)) ?? 0;
     }
     return count;
   });
@@ -151,7 +156,7 @@ async function writeGood(writing: Writing, files: readonly WantedFile[]): Promis
       );
     }
     const unwritten = new Set(outcomes.filter(({ kind }) => kind === 'failed').map(({ path }) => path));
-    await settle(volume.top, claimed, unwritten, writing.afterStep);
+    await unclaim(volume.top, claimed, unwritten, writing.afterStep);
     return outcomes;
   } finally {
     await volume.top.handle.close();
@@ -182,7 +187,7 @@ async function writeFile(top: Folder, file: WantedFile, writing: Writing, claime
   for (let attempt = 1; ; attempt += 1) {
     try {
       const place = (folder: Folder): ReturnType<typeof placeForm> => placeForm(folder, file, writing, isOurs);
-      const kind = await within(top, split(file.path).above, make, place);
+      const kind = await within(top, split(file.path).above, place, make);
       return { path: file.path, kind: kind ?? 'unchanged' };
     } catch (thrown) {
       if (systemCode(thrown) === 'ENOENT' && attempt < maxAttempts) continue;
@@ -199,8 +204,20 @@ function placeForm(
 ): Promise<'written' | 'unchanged'> {
   const { name } = split(file.path);
   if (file.form === 'NSS')
-    return keepDatabase(folder, { name, certificates: certificatesOf(file), isOurs, certutil, owner, afterStep });
-  return placeFile(folder, { name, bytes: encodeForm(file.form, file), access: { mode: fileMode, owner }, afterStep });
+    return keepDatabase(folder, {
+      name,
+      certificates: certificatesOf(file.pemBundle),
+      isOurs,
+      certutil,
+      owner,
+      afterStep,
+    });
+  return placeFile(folder, {
+    name,
+    bytes: encodeForm(file.form, file.pemBundle),
+    access: { mode: fileMode, owner },
+    afterStep,
+  });
 }
 
 async function heldEntries({ dir }: Writing): Promise<ReadonlyMap<string, EntryKind>> {
@@ -208,8 +225,8 @@ async function heldEntries({ dir }: Writing): Promise<ReadonlyMap<string, EntryK
     const found = new Map<string, EntryKind>();
     for (const [path, kind] of manifest.entries) {
       const { above, name } = split(path);
-      const isHeld = await within(top, above, undefined, (folder) => isThere(folder, name, kind)).catch(() => false);
-      if (isHeld === true) found.set(path, kind);
+      const isWhole = await within(top, above, (folder) => isThere(folder, name, kind)).catch(() => false);
+      if (isWhole === true) found.set(path, kind);
     }
     return found;
   }).catch(() => undefined);

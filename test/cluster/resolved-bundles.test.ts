@@ -36,7 +36,7 @@ function resolving(kube: KubeClient | undefined, backends: Readonly<Record<strin
     ...{ ...parts, allowlist: new Map(Object.entries(backends)), kube, random: Math.random },
     views: createBundleViews(parts),
   });
-  return { resolver, resolve: (name) => resolver.resolve({ names: [name], path: 'ca.pem', form: 'PEM' }) };
+  return { resolver, resolve: (name) => resolver.resolve([name]) };
 }
 
 function codeOf(resolved: ResolvedSource): string {
@@ -44,7 +44,7 @@ function codeOf(resolved: ResolvedSource): string {
 }
 
 function isText(resolved: ResolvedSource, ...anchors: readonly Certificate[]): boolean {
-  return resolved.kind === 'ready' && resolved.file.pemBundle === bundleText(anchors);
+  return resolved.kind === 'ready' && resolved.pemBundle === bundleText(anchors);
 }
 
 function bundleOf(name: string, anchors: readonly Certificate[], labels: object = {}): object {

@@ -82,8 +82,7 @@ function createBundleWorld({ backends, clock, rootsFrom, isApart }: BundleWorldR
   resolver.onChange(() => {
     changes += 1;
   });
-  const resolve = (...names: readonly string[]): ResolvedSource =>
-    resolver.resolve({ names, path: 'ca.pem', form: 'PEM' });
+  const resolve = (...names: readonly string[]): ResolvedSource => resolver.resolve(names);
   return {
     ...{ folder, api, log, resolver, resolve, views },
     changes: () => changes,

@@ -2,7 +2,6 @@
 import { exitCodes, LeafgateError } from '../../src/errors.ts';
 import type { BundleProblem, BundleResolver, ResolvedSource } from '../../src/projection/resolve-bundles.ts';
 import type { VolumeWriter, WantedFile } from '../../src/projection/write-volume.ts';
-import type { TrustSource } from '../../src/settings/trust-volume.ts';
 import type { Pem } from '../../src/x509/certificate-types.ts';
 
 export function testError(code: string, message = code): LeafgateError {
@@ -28,7 +27,7 @@ export function createFakeResolver(first: Readonly<Record<string, Answer>> = {})
   const known = new Map(Object.entries(first));
   const listeners: (() => void)[] = [];
   let isClosed = false;
-  const answerFor = ({ names, path }: TrustSource): ResolvedSource => {
+  const answerFor = (names: readonly string[]): ResolvedSource => {
     let text = '';
     for (const name of names) {
       const answer = known.get(name) ?? refusal('unknown-name', name);
@@ -36,7 +35,7 @@ export function createFakeResolver(first: Readonly<Record<string, Answer>> = {})
       if (typeof answer === 'object') return { kind: 'refused', problem: answer };
       text += answer;
     }
-    return { kind: 'ready', file: { path, pemBundle: text as Pem } };
+    return { kind: 'ready', pemBundle: text as Pem };
   };
   return {
     resolve: answerFor,

@@ -2,7 +2,7 @@ import { readFileSync, mkdirSync, readdirSync, rmdirSync, writeFileSync, linkSyn
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LeafgateError } from '../../../src/errors.ts';
-import { systemCode, systemReason } from '../../../src/system-error.ts';
+import { innerSystemCode, systemCode, systemReason } from '../../../src/system-error.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 
 const withCode = (code: string, errno?: number): Error =>
@@ -79,4 +79,12 @@ describe('a system error in words', () => {
     const error = LeafgateError.from(thrownBy(() => readFileSync(folder.file('none'))));
     expect(error.message).toBe(`an unexpected failure: ${folder.file('none')}: no such file or folder`);
   });
+});
+
+test('the code of the system is found in an error of ours, too, when it was the cause', () => {
+  const cause = withCode('EROFS');
+  expect([cause, new Error('no folder', { cause }), new Error('no'), 'EROFS'].map(innerSystemCode)).toEqual([
+    ...['EROFS', 'EROFS'],
+    ...[undefined, undefined],
+  ]);
 });

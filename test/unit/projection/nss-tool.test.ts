@@ -19,7 +19,7 @@ afterEach(async () => {
 
 test('where the folder of a database has vanished, it is not the tool that is called missing', async () => {
   // as without /proc, where it is reached by its path
-  const database = { ...held, isHeld: false, at: (name: string) => join(held.path, name) };
+  const database = { ...held, isByDescriptor: false, at: (name: string) => join(held.path, name) };
   const run = { certutil: '/bin/sh', database, inputs: held, args: [], user: undefined };
   rmSync(held.path, { recursive: true });
   await expect(runCertutil(run)).rejects.toMatchObject({

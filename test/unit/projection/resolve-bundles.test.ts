@@ -48,8 +48,7 @@ describe('bundles of the cluster', () => {
     serve('certificates.k8s.io/v1');
     api.nextList(listOf('1', ...others, canary, main));
     expect(resolve('x').kind).toBe('pending');
-    const { file } = await whenItIs('ready', 'x');
-    expect(file).toEqual({ path: 'ca.pem', pemBundle: text });
+    expect(await whenItIs('ready', 'x')).toEqual({ kind: 'ready', pemBundle: text });
   });
 
   it('are read in the newest version that is served', async () => {
@@ -71,13 +70,13 @@ describe('bundles of the cluster', () => {
       api.open().terms.onEvent({ kind: 'put', object });
     };
     change(pem([a, b]), '2');
-    expect(resolve('x')).toMatchObject({ file: { pemBundle: bundleText([a, b]) } });
+    expect(resolve('x')).toMatchObject({ pemBundle: bundleText([a, b]) });
     expect(changes()).toBe(before + 1);
     // the same set in another order is no change
     change(`${pem([b])}# text\n${pem([a, b])}`, '3');
     expect(changes()).toBe(before + 1);
     change(pem([a, c]), '4');
-    expect(resolve('x')).toMatchObject({ file: { pemBundle: bundleText([a, c]) } });
+    expect(resolve('x')).toMatchObject({ pemBundle: bundleText([a, c]) });
     expect(changes()).toBe(before + 2);
     api.open().terms.onEvent({ kind: 'gone', object: main });
     expect(resolve('x')).toMatchObject({ kind: 'refused', problem: { cause: 'missing-object' } });
@@ -155,7 +154,7 @@ describe('bundles of the cluster', () => {
     api.nextList(listOf('5', main, canary));
     await waitFor('the new view', () => {
       const resolved = resolve('x');
-      return resolved.kind === 'ready' && resolved.file.pemBundle === bundleText([a, b]);
+      return resolved.kind === 'ready' && resolved.pemBundle === bundleText([a, b]);
     });
     expect(api.asked()).toMatchObject({ resource: { version: 'v1beta1' } });
   });
@@ -217,10 +216,10 @@ describe('a name', () => {
     });
     writeFileSync(folder.file('x.pem'), pem([a, b]));
     writeFileSync(folder.file('y.pem'), pem([b]));
-    const { file } = await whenItIs('ready', 'y', 'x');
-    expect(file.pemBundle).toBe(bundleText([a, b]));
+    const { pemBundle } = await whenItIs('ready', 'y', 'x');
+    expect(pemBundle).toBe(bundleText([a, b]));
     // asked again, it is the same text and not another of its kind
-    expect(resolve('y', 'x')).toMatchObject({ file: { pemBundle: file.pemBundle } });
+    expect(resolve('y', 'x')).toMatchObject({ pemBundle });
     expect(await whenItIs('refused', 'x', 'none', 'unknown')).toMatchObject({
       problem: { cause: 'missing-object', bundle: 'none' },
     });
@@ -264,7 +263,7 @@ describe('what is in a bundle', () => {
     expect(await sample('leafgate_bundle_expired_anchors')).toBe('0');
     clock.advance(3_600_000);
     const later = resolve('x');
-    expect(later).toMatchObject({ kind: 'ready', file: { pemBundle: bundleText([a, short]) } });
+    expect(later).toMatchObject({ kind: 'ready', pemBundle: bundleText([a, short]) });
     expect(log.lines.filter(({ sentence }) => sentence === 'an expired certificate is kept in a bundle')).toHaveLength(
       1,
     );
@@ -272,7 +271,7 @@ describe('what is in a bundle', () => {
     expect(await sample('leafgate_bundle_expired_anchors')).toBe('1');
     const grown = { ...main, spec: { signerName, trustBundle: pem([a, b, short]) } };
     api.open().terms.onEvent({ kind: 'put', object: grown });
-    expect(resolve('x')).toMatchObject({ file: { pemBundle: bundleText([a, b, short]) } });
+    expect(resolve('x')).toMatchObject({ pemBundle: bundleText([a, b, short]) });
     expect(log.lines.filter(({ sentence }) => sentence.includes('an expired certificate'))).toHaveLength(1);
     api.nextList(listOf('1', only));
     resolve('y');
