@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openStateFolder, stateFolderPath } from '../../../src/cli/state-folder.ts';
+import { existingState, openStateFolder, stateFolderPath } from '../../../src/cli/state-folder.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 
@@ -99,6 +99,24 @@ describe('a state folder', () => {
     expect((await openStateFolder(folder, clock)).poolCreated).toBe(false);
     expect(existsSync(state.poolFile)).toBe(true);
     expect(existsSync(`${folder}/state.json`)).toBe(true);
+  });
+});
+
+describe('a state folder that is only looked at', () => {
+  test('is none where nothing of ours stands, and is judged as one that is opened, without a change', async () => {
+    expect(existingState(folder)).toBeUndefined();
+    mkdirSync(folder);
+    writeFileSync(`${folder}/thesis.txt`, 'text');
+    expect(existingState(folder)).toBeUndefined();
+    rmSync(folder, { recursive: true });
+    const { state } = await openStateFolder(folder, clock);
+    const { mtimeMs } = statSync(folder);
+    expect(existingState(folder)).toEqual(state);
+    writeFileSync(state.stateFile, '{"schema":99}');
+    expect(() => existingState(folder)).toThrow(/schema 99/);
+    expect(statSync(folder).mtimeMs).toBe(mtimeMs);
+    chmodSync(folder, 0o755);
+    expect(() => existingState(folder)).toThrow(/can be read by others/);
   });
 });
 
