@@ -1,7 +1,8 @@
 // Where Envoy asks for leaves: our SDS server on its unix socket, or one on another machine by TCP with mutual TLS, its name
-// sent and verified. Certificate, key and CA of that are files that Envoy reads again when their folder changes.
+// sent and verified. Certificate, key and CA of that are files that Envoy reads again when their folder changes. In plaintext
+// only where somebody chose it.
 import { join } from 'node:path';
-import type { GatewayPaths, GatewaySpec, RemoteSds } from '../settings/gateway-spec.ts';
+import type { GatewayPaths, GatewaySpec, RemoteSds, RemoteSdsTls } from '../settings/gateway-spec.ts';
 import { certificateDocument, rootsDocument, secretReference } from './file-secrets.ts';
 import { httpOptions } from './http-options.ts';
 import type { JsonObject } from './json.ts';
@@ -22,15 +23,15 @@ export function sdsCluster(name: string, { paths, remoteSds }: Pick<GatewaySpec,
     connect_timeout: '1s',
     ...httpOptions({ explicit_http_config: { http2_protocol_options: http2 } }),
     load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: endpointsOf(paths, remoteSds) }] },
-    ...(remoteSds === undefined ? {} : { transport_socket: mutualTls(remoteSds, paths) }),
+    ...(remoteSds?.tls === undefined ? {} : { transport_socket: mutualTls(remoteSds.tls, paths) }),
     per_connection_buffer_limit_bytes: bufferBytes,
   };
 }
 
 /** The documents of its secrets, by file name. */
 export function sdsDocuments({ remoteSds }: GatewaySpec): readonly (readonly [string, JsonObject])[] {
-  if (remoteSds === undefined) return [];
-  const { certificateDir: dir, serverName, verifiesServer } = remoteSds;
+  if (remoteSds?.tls === undefined) return [];
+  const { certificateDir: dir, serverName, verifiesServer } = remoteSds.tls;
   const files = { certificateFile: join(dir, 'tls.crt'), keyFile: join(dir, 'tls.key') };
   const exactName = { match_typed_subject_alt_names: [{ san_type: 'DNS', matcher: { exact: serverName } }] };
   return [
@@ -55,7 +56,7 @@ function endpointsOf({ sdsSocket }: GatewayPaths, remoteSds: RemoteSds | undefin
   });
 }
 
-function mutualTls({ serverName, verifiesServer }: RemoteSds, paths: GatewayPaths): JsonObject {
+function mutualTls({ serverName, verifiesServer }: RemoteSdsTls, paths: GatewayPaths): JsonObject {
   const certificate = secretReference(certificateSecret, paths, sdsCertificateFile);
   const roots = { validation_context_sds_secret_config: secretReference(rootsSecret, paths, sdsRootsFile) };
   return upstreamTls(

@@ -9,6 +9,18 @@ export const channelErrors = errorSlice({
       'put the three files there, or name their folder with --tls-dir; the one way to plaintext is LEAFGATE_SDS_INSECURE=true',
     exitCode: exitCodes.usage,
   },
+  'channel-gateway-wants-tls': {
+    message: '{dir} has none of {files}, and the gateway asks for TLS{chosen}',
+    remedy:
+      'mount the Secret that spec.sds.tls.secretRef names there, as deploy/sds does; plaintext takes spec.sds.tls.enabled: false beside the variable',
+    exitCode: exitCodes.usage,
+  },
+  'channel-plaintext-half-chosen': {
+    message: 'the gateway asks for plaintext, and LEAFGATE_SDS_INSECURE does not{chosen}',
+    remedy:
+      'set LEAFGATE_SDS_INSECURE=true in the Deployment of these servers, or enable TLS again and mount the Secret of spec.sds.tls.secretRef',
+    exitCode: exitCodes.usage,
+  },
   'channel-files-incomplete': {
     message: '{dir} lacks {missing}',
     remedy: 'put what is missing beside the others: a certificate, its key, and the CAs that clients are verified with',
@@ -33,7 +45,7 @@ export const channelErrors = errorSlice({
   'channel-clients-missing': {
     message: 'nobody may connect to {listen}: no client is named',
     remedy:
-      'add --allowed-san NAME for each DNS name or URI in the certificates of clients, or let in every certificate of ca.crt with --allow-any-client',
+      'add --allowed-san NAME for each DNS name or URI in the certificates of clients, or let in every certificate of ca.crt with --allow-any-client; of a gateway, list them in spec.sds.tls.allowedSANs',
     exitCode: exitCodes.usage,
   },
   'channel-clients-contradict': {

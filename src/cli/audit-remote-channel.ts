@@ -6,17 +6,28 @@ import type { Surroundings } from './surroundings.ts';
 
 /** Gives what to know although the pod works. */
 export function auditRemoteChannel(
-  { kind, dir }: RemoteChannel,
+  { kind }: RemoteChannel,
   { clock, log, metrics, closers }: Surroundings,
 ): () => readonly string[] {
   metrics.set('leafgate_sds_channel', 1, { kind });
   if (kind === 'tls') return () => [];
+  const { fact, consequence, choice } = words[kind];
   const audit = startAudit(clock, () => {
-    const detail = 'chosen by spec.sds.tls.insecureSkipVerify';
-    log.warn('Envoy takes any SDS server: whoever answers in its place gives out the keys of leaves', {
-      ...{ reason: 'audit', detail, path: dir },
-    });
+    log.warn(`${fact}: ${consequence}`, { reason: 'audit', detail: `chosen by ${choice}` });
   });
   closers.add('audit of the SDS channel', () => audit.cancel());
-  return () => ['Envoy takes any SDS server, as spec.sds.tls.insecureSkipVerify says'];
+  return () => [`${fact}, as ${choice} says`];
 }
+
+const words = {
+  'tls-unverified': {
+    fact: 'Envoy takes any SDS server',
+    consequence: 'whoever answers in its place gives out the keys of leaves',
+    choice: 'spec.sds.tls.insecureSkipVerify',
+  },
+  plaintext: {
+    fact: 'Envoy asks its SDS servers in plaintext',
+    consequence: 'whoever is on the way reads the keys of leaves, and may answer in their place',
+    choice: 'spec.sds.tls.enabled',
+  },
+} as const;

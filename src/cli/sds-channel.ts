@@ -35,15 +35,21 @@ export type SdsChannel = {
 
 /** Looks at files and choices; nothing listens before `place.open`. Throws everything that is wrong. */
 export async function prepareSdsChannel(listen: TcpListen, surroundings: Surroundings): Promise<SdsChannel> {
-  const { dir, insecure } = listen;
-  const choice = chooseChannel({ dir, insecure, present: await filesIn(dir) });
+  const { dir, insecure, gatewaySays } = listen;
+  const choice = chooseChannel({ dir, insecure, gatewaySays, present: await filesIn(dir) });
   if (choice.kind === 'plaintext') return clearChannel(listen, surroundings);
   const { clients, files } = await openTlsFiles(listen, surroundings.clock);
   if (choice.isInsecureAsked) {
     surroundings.log.warn('plaintext was asked for and is not spoken: the files for TLS are there', { path: dir });
   }
-  return tlsChannel(listen, { ...surroundings, clients, files });
+  const channel = tlsChannel(listen, { ...surroundings, clients, files });
+  if (!choice.isGatewayInClear) return channel;
+  surroundings.log.error(`${clearGateway}: take them out of these pods, or enable spec.sds.tls`, { path: dir });
+  return { ...channel, reasons: () => [clearGateway, ...channel.reasons()] };
 }
+
+const clearGateway =
+  'mutual TLS is spoken, since its files are there, and the Envoys of the gateway ask in plaintext: none of them is let in';
 
 async function filesIn(dir: string): Promise<ReadonlySet<ChannelFile>> {
   const names = Object.values(channelFiles);
@@ -191,7 +197,7 @@ function clearChannel(listen: TcpListen, parts: Surroundings): SdsChannel {
       log.warn(
         'the SDS server speaks plaintext: whoever reaches its port gets leaf keys, and so does whoever reads on the way',
         {
-          ...{ reason: 'audit', detail: 'chosen by LEAFGATE_SDS_INSECURE', path: textOf(listen, port) },
+          ...{ reason: 'audit', detail: `chosen by ${choiceOf(listen)}`, path: textOf(listen, port) },
         },
       );
     const audit = startAudit(clock, warn);
@@ -200,9 +206,13 @@ function clearChannel(listen: TcpListen, parts: Surroundings): SdsChannel {
   return {
     place: { kind: 'plaintext', maxConnections: maxTcpConnections, open, lost: () => undefined },
     text: () => textOf(listen, port),
-    reasons: () => ['the SDS server speaks plaintext, as LEAFGATE_SDS_INSECURE says'],
+    reasons: () => [`the SDS server speaks plaintext, as ${choiceOf(listen)} says`],
     useClients: () => undefined,
   };
+}
+
+function choiceOf({ gatewaySays }: TcpListen): string {
+  return gatewaySays === undefined ? 'LEAFGATE_SDS_INSECURE' : 'LEAFGATE_SDS_INSECURE beside spec.sds.tls.enabled';
 }
 
 function textOf({ address }: TcpListen, port: number): string {

@@ -9,6 +9,7 @@ import { settingsErrors } from '../settings/settings-errors.ts';
 import { switchSettings, textSettings, variableSettings } from '../settings/text-settings.ts';
 import { parseHostName } from '../names/parse-host-name.ts';
 import { channelErrors } from '../channel/channel-errors.ts';
+import type { GatewayChannel } from '../channel/choose-channel.ts';
 import { cliErrors } from './cli-errors.ts';
 
 export type SdsListen = { readonly kind: 'unix'; readonly path: string } | ({ readonly kind: 'tcp' } & TcpListen);
@@ -23,6 +24,8 @@ export type TcpListen = {
   readonly clients: AllowedClients | undefined;
   /** the variable that chooses plaintext, as it was given */
   readonly insecure: string | undefined;
+  /** what the files of a gateway say; undefined: there is none */
+  readonly gatewaySays?: GatewayChannel;
 };
 
 /** Throws everything that is wrong with one option; `--listen` first. */
@@ -39,8 +42,13 @@ export function readSdsListen(text: string, source: SettingSource): SdsListen {
     dir: lastGiven(textSettings.tlsDir, source)?.text ?? tlsDirByDefault,
     serverName: readServerName(source),
     clients: readClients(source),
-    insecure: source.environment[environmentNameOf(variableSettings.sdsInsecure)],
+    insecure: insecureChoice(source),
   };
+}
+
+/** the variable that chooses plaintext, as it was given */
+export function insecureChoice({ environment }: SettingSource): string | undefined {
+  return environment[environmentNameOf(variableSettings.sdsInsecure)];
 }
 
 export const tcpPrefix = 'tcp:';

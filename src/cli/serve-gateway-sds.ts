@@ -1,5 +1,6 @@
-// The SDS server of a gateway whose pods have no pool: its Envoys ask it by TCP with mutual TLS. The gateway's files say nearly
-// all; who may connect is followed, and so is the policy. Must not know how it is served.
+// The SDS server of a gateway whose pods have no pool: its Envoys ask it by TCP. The gateway's files say nearly all; who may
+// connect is followed, and so is the policy. Plaintext takes a second choice, beside theirs. Must not know how it is served.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { LeafgateError, problemsOf } from '../errors.ts';
 import { givenTexts, isSwitchedOn, readQuantities, type SettingSource } from '../settings/read-settings.ts';
@@ -17,7 +18,7 @@ import { createProblems } from '../problems.ts';
 import { problemsText } from './problems-text.ts';
 import { readSdsServerFile } from './read-sidecar-file.ts';
 import { runSds, type RunningSds } from './serve-sds.ts';
-import { tcpPrefix } from './sds-listen.ts';
+import { insecureChoice, tcpPrefix, type TcpListen } from './sds-listen.ts';
 import type { AllowedClients } from '../settings/sds-server-settings.ts';
 
 export type GatewaySdsCall = {
@@ -33,22 +34,32 @@ export async function serveGatewaySds(
   source: SettingSource,
   context: CommandContext,
 ): Promise<void> {
-  const { clock } = context.io;
   const path = join(call.dir, podFiles.sdsClients);
-  const files = await openClients(path, clock);
+  const { listen, ...options } = await readOptions(call, source);
+  const files = await openClients(path, { clock: context.io.clock, mayLack: listen.gatewaySays === 'plaintext' });
   try {
-    const options = await readOptions(call, source, files.current());
-    await runSds({ ...options, followClients: (use, log) => follow(files, use, { log, path }) }, context);
+    const followClients: RunningSds['followClients'] = (use, log) =>
+      files === undefined ? () => [] : follow(files, use, { log, path });
+    await runSds({ ...options, listen: { ...listen, clients: files?.current() }, followClients }, context);
   } finally {
-    files.close();
+    files?.close();
   }
 }
 
-function openClients(path: string, clock: CommandContext['io']['clock']): Promise<CheckedFiles<AllowedClients>> {
+type ListTerms = {
+  readonly clock: CommandContext['io']['clock'];
+  /** in plaintext nobody need be named */
+  readonly mayLack: boolean;
+};
+
+function openClients(path: string, { clock, mayLack }: ListTerms): Promise<CheckedFiles<AllowedClients> | undefined> {
   return openCheckedFiles({
     files: [{ path, source: path }],
     clock,
     check: ([bytes]) => parseSdsClients(new TextDecoder().decode(bytes), path),
+  }).catch((thrown: unknown) => {
+    if (mayLack && !existsSync(path)) return undefined;
+    throw thrown;
   });
 }
 
@@ -75,12 +86,13 @@ function follow(
   return () => (trouble === undefined ? [] : [trouble]);
 }
 
+type GatewayListen = { readonly kind: 'tcp' } & TcpListen;
+
 /** @throws one error with everything that is wrong, before anything is started */
 async function readOptions(
   { dir, listen, alone }: GatewaySdsCall,
   source: SettingSource,
-  clients: AllowedClients,
-): Promise<RunningSds> {
+): Promise<RunningSds & { readonly listen: GatewayListen }> {
   const { attempt, attemptLater, throwAny } = createProblems();
   attempt(() => checkAlone([...alone, ...saidByFiles(source)]));
   const address = attempt(() => readAddress(listen));
@@ -93,13 +105,14 @@ async function readOptions(
   throwAny();
   if (settings === undefined || quantities === undefined || address === undefined)
     throw LeafgateError.from('a setting was lost');
-  const { pool, tls, leafLifetimeMs, allowEd25519 } = settings;
+  const { pool, channel, leafLifetimeMs, allowEd25519 } = settings;
+  const serverName = channel.kind === 'tls' ? channel.serverName : undefined;
+  const place = { address, dir: channel.dir, serverName, clients: undefined };
   return {
     pool: pool.file,
     isPoolMounted: true,
     policy: { kind: 'file', path: join(dir, podFiles.policy) },
-    // the files say TLS: no variable makes it plaintext
-    listen: { kind: 'tcp', address, dir: tls.dir, serverName: tls.serverName, clients, insecure: undefined },
+    listen: { kind: 'tcp', ...place, insecure: insecureChoice(source), gatewaySays: channel.kind },
     quantities: { ...quantities, leafTtl: leafLifetimeMs },
     ...{ allowEd25519, json, ...(metrics === undefined ? {} : { metrics }) },
   };

@@ -16,7 +16,6 @@ import { ownCertificates } from '../pool/origin-roots.ts';
 import type { SdsServer } from '../sds/sds-server.ts';
 import { selfCheckHost } from '../settings/gateway-spec.ts';
 import { maxRenderedBytes, podFiles } from '../settings/pod-layout.ts';
-import type { SidecarSettings } from '../settings/sidecar-settings.ts';
 import type { SettingSource } from '../settings/read-settings.ts';
 import { parseServerTrust, type ServerTrust } from '../transport/server-trust.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
@@ -63,16 +62,13 @@ export async function servePod({ dir, alone }: PodCall, source: SettingSource, c
   const state: PodState = { isStopping: false, isDraining: false };
   try {
     await startPod({ options, context, clock: io.clock, log, metrics, closers }, state);
-    log.info('the sidecar is ready', { path: placeOf(options.settings) });
+    const { remoteSds, sockets } = options.settings;
+    log.info('the sidecar is ready', { path: remoteSds?.anchors ?? sockets.sds });
     log.info('stopping', { signal: await signals.first });
     state.isStopping = true;
   } finally {
     await closeAndTell(closers, log);
   }
-}
-
-function placeOf({ remoteSds, sockets }: SidecarSettings): string {
-  return remoteSds?.channel.dir ?? sockets.sds;
 }
 
 type PodParts = Surroundings & { readonly options: PodOptions; readonly context: CommandContext };

@@ -14,6 +14,8 @@ export type ChannelAudit = {
 };
 
 const sentences = {
+  ExplicitlyDisabled:
+    'Envoy asks its SDS servers in plaintext, as spec.sds.tls.enabled says: whoever is on the way reads the keys of leaves',
   InsecureSkipVerify:
     'Envoy takes any SDS server, as spec.sds.tls.insecureSkipVerify says: whoever answers in its place gives out the keys of leaves',
 } as const satisfies { readonly [reason in ReasonOf<'TLSConfigured'>]?: string };

@@ -235,7 +235,7 @@ export const conditionTable = {
       },
       ExplicitlyDisabled: {
         status: 'False',
-        when: 'TCP in plaintext by `enabled: false`: leaf keys cross the network unprotected',
+        when: 'TCP in plaintext by `enabled: false`: Envoy asks so, the servers answer so where `LEAFGATE_SDS_INSECURE=true` is set in their Deployment too, and leaf keys cross the network unprotected',
         remedy: 'set `enabled: true` and name a Secret',
         doesNotGate: true,
         isChosen: true,

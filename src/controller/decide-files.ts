@@ -3,6 +3,7 @@
 // last good value in force, and holds nothing else back. Pure.
 import type { EgressGateway } from '../settings/egress-gateway-types.ts';
 import { maxRenderedBytes, podFiles } from '../settings/pod-layout.ts';
+import { rendersTls } from '../settings/sds-server-settings.ts';
 import { mountedOriginSecrets } from '../settings/sidecar-settings.ts';
 import type { Observed } from './controller-types.ts';
 import type { Render } from './remember-renderings.ts';
@@ -34,15 +35,12 @@ export type FilesDecision =
   | { readonly kind: 'wait'; readonly blocking: readonly string[] }
   /** what is there cannot be read, so that nobody knows what the last good values are */
   | { readonly kind: 'unavailable'; readonly detail: string }
-  /** the spec asks for plaintext over a network, which is not rendered: files that exist stay */
-  | { readonly kind: 'no-transport' }
   /** files that exist stay */
   | { readonly kind: 'too-large'; readonly bytes: number; readonly maxBytes: number }
   | { readonly kind: 'keep' | 'apply'; readonly rendered: RenderedGateway; readonly held: readonly HeldInput[] };
 
 export function decideFiles(input: FilesInput, render: Render = renderGateway): FilesDecision {
   const { gateway, existing, blocking } = input;
-  if (isInClear(gateway)) return { kind: 'no-transport' };
   if (existing.kind === 'unavailable') return { kind: 'unavailable', detail: existing.detail };
   const last = existing.kind === 'found' ? existing.value.data : undefined;
   if (last === undefined && blocking.length > 0) return { kind: 'wait', blocking };
@@ -57,15 +55,14 @@ export function decideFiles(input: FilesInput, render: Render = renderGateway): 
   return { kind: last !== undefined && isSame(last, rendered.data) ? 'keep' : 'apply', rendered, held };
 }
 
-function isInClear({ spec: { sds } }: EgressGateway): boolean {
-  return sds.transport === 'TCP' && sds.tls?.enabled === false;
-}
-
-/** A channel over TCP comes into the files once it is good, as files come at all; then it stays, whatever becomes of its Secrets. */
+/**
+ * Mutual TLS comes into the files once it is good, as files come at all; then it stays, whatever becomes of its Secrets.
+ * Plaintext has none, and needs no more than to be chosen.
+ */
 function mayChangeTransport({ spec: { sds } }: EgressGateway, blocking: readonly string[], last: Files = {}): boolean {
-  if (sds.transport === 'UnixSocket') return true;
+  if (sds.transport === 'UnixSocket' || sds.tls?.enabled === false) return true;
   if (sds.tls?.secretName === undefined) return false;
-  return last[podFiles.sdsServer] !== undefined || !blocking.includes('TLSConfigured');
+  return rendersTls(last[podFiles.sdsServer] ?? '') || !blocking.includes('TLSConfigured');
 }
 
 function gate({ gateway, originRootsPem, clientRootsPem, goodOriginSecrets, remote }: FilesInput, last: Files) {

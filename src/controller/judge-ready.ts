@@ -15,7 +15,6 @@ export type Obstacles = {
 type Obstacle =
   | 'InvalidSpec'
   | 'SignerNotAllowed'
-  | 'TransportNotAvailable'
   | 'RenderingTooLarge'
   | 'FilesNotWritten'
   | 'DeploymentTaken'

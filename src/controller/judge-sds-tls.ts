@@ -52,7 +52,7 @@ export function judgeSdsTls({ transport, tls }: SdsSpec, channel?: ChannelFacts)
   if (!tls.enabled)
     return verdict(
       'ExplicitlyDisabled',
-      'spec.sds.tls.enabled is false: leaf keys cross the network in plaintext, for everybody on the way',
+      'spec.sds.tls.enabled is false: Envoy asks its SDS servers in plaintext, and leaf keys cross the network for everybody on the way to read; the servers speak it only where their Deployment sets LEAFGATE_SDS_INSECURE=true',
     );
   if (tls.secretName === undefined || channel === undefined)
     return verdict('SecretRefMissing', 'spec.sds.tls is enabled: name its Secret in spec.sds.tls.secretRef');

@@ -73,7 +73,13 @@ function remoteSdsOf({ sds }: EgressGateway['spec'], name: string): RemoteSds {
   if (serverName === undefined) throw LeafgateError.from(`${name} is no host name`);
   return {
     endpoints: [{ host: { kind: 'dns', host: serverName }, port: sdsPort }],
-    ...{ serverName, verifiesServer: sds.tls?.insecureSkipVerify !== true, certificateDir: podPaths.sdsClientDir },
+    tls:
+      sds.tls?.enabled === false
+        ? undefined
+        : {
+            ...{ serverName, verifiesServer: sds.tls?.insecureSkipVerify !== true },
+            certificateDir: podPaths.sdsClientDir,
+          },
   };
 }
 

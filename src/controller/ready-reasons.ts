@@ -13,11 +13,6 @@ export const readyReasons = {
     when: "the signer or a Secret is outside the controller's bounds",
     remedy: "use an allowed one, or widen the controller's bounds and its Role",
   },
-  TransportNotAvailable: {
-    status: 'False',
-    when: '`spec.sds.transport` is TCP and `spec.sds.tls.enabled` false: plaintext is not rendered; files that exist stay',
-    remedy: 'name Secrets in `spec.sds.tls`, or use UnixSocket',
-  },
   CAPoolNotReady: { status: 'False', when: 'CAPoolReady is not True', remedy: 'see CAPoolReady' },
   TrustBundleNotPublished: {
     status: 'False',

@@ -7,11 +7,16 @@ import { compactFiles } from '../bootstrap/compact-files.ts';
 import { generateEnvoyFiles } from '../bootstrap/generate-envoy-files.ts';
 import { bootstrapFile } from '../bootstrap/rendered-files.ts';
 import type { EgressGateway } from '../settings/egress-gateway-types.ts';
-import type { GatewaySpec, ListenAddress } from '../settings/gateway-spec.ts';
+import type { GatewaySpec, ListenAddress, RemoteSdsTls } from '../settings/gateway-spec.ts';
 import { parseListenAddress } from '../settings/parse-listen.ts';
 import { filesNameOf, podFiles, podPaths } from '../settings/pod-layout.ts';
-import { allowedClientsOf, renderSdsClients, renderSdsServerSettings } from '../settings/sds-server-settings.ts';
-import { renderSidecarSettings, type SidecarSettings } from '../settings/sidecar-settings.ts';
+import {
+  allowedClientsOf,
+  renderSdsClients,
+  renderSdsServerSettings,
+  type SdsServerChannel,
+} from '../settings/sds-server-settings.ts';
+import { renderSidecarSettings, type RemoteChannel, type SidecarSettings } from '../settings/sidecar-settings.ts';
 import { podGatewaySpec, originCertificateDir } from './pod-gateway-spec.ts';
 
 export type RenderInput = {
@@ -77,15 +82,11 @@ function sidecarSettings(
   { front, originCredentials, remoteSds }: GatewaySpec,
 ): SidecarSettings {
   const { servingTls } = spec;
-  const { client } = channelSecrets(spec);
   return {
     pool: remoteSds === undefined ? poolOf(spec) : undefined,
     remoteSds: remoteSds && {
       anchors: join(podPaths.gatewayDir, podFiles.anchors),
-      channel: {
-        ...{ kind: remoteSds.verifiesServer ? 'tls' : 'tls-unverified', secret: client },
-        dir: remoteSds.certificateDir,
-      },
+      channel: remoteChannel(remoteSds.tls, channelSecrets(spec).client),
     },
     sockets: {
       sds: podPaths.sdsSocket,
@@ -105,6 +106,11 @@ function sidecarSettings(
   };
 }
 
+function remoteChannel(tls: RemoteSdsTls | undefined, secret: string): RemoteChannel {
+  if (tls === undefined) return { kind: 'plaintext' };
+  return { kind: tls.verifiesServer ? 'tls' : 'tls-unverified', secret, dir: tls.certificateDir };
+}
+
 function poolOf({ caPool }: EgressGateway['spec']): { readonly secret: string; readonly file: string } {
   return { secret: caPool.secretName, file: podPaths.poolFile };
 }
@@ -118,17 +124,23 @@ function channelSecrets({ sds: { tls } }: EgressGateway['spec']) {
 /** for the SDS servers, and for a self-check without a pool */
 function remoteFiles({ spec }: EgressGateway, { serverName, anchorsPem }: RemoteServer): RenderedGateway['data'] {
   const { tls, leafLifetimeMs, allowEd25519 } = spec.sds;
-  const verified = tls?.insecureSkipVerify === true ? {} : { serverName };
-  const settings = {
-    pool: poolOf(spec),
-    tls: { secret: channelSecrets(spec).server, dir: podPaths.sdsServerDir, ...verified },
-    ...{ leafLifetimeMs, allowEd25519 },
-  };
+  const settings = { pool: poolOf(spec), channel: serverChannel(spec, serverName), leafLifetimeMs, allowEd25519 };
+  const clients = allowedClientsOf(tls);
+  // in plaintext nobody need be named
+  const hasClients = clients.kind === 'any' || clients.names.size > 0;
   return {
     [podFiles.anchors]: anchorsPem,
     [podFiles.sdsServer]: renderSdsServerSettings(settings),
-    [podFiles.sdsClients]: renderSdsClients(allowedClientsOf(tls)),
+    ...(hasClients ? { [podFiles.sdsClients]: renderSdsClients(clients) } : {}),
   };
+}
+
+function serverChannel(spec: EgressGateway['spec'], serverName: string): SdsServerChannel {
+  const { tls } = spec.sds;
+  const dir = podPaths.sdsServerDir;
+  if (tls?.enabled === false) return { kind: 'plaintext', dir };
+  const verified = tls?.insecureSkipVerify === true ? {} : { serverName };
+  return { kind: 'tls', secret: channelSecrets(spec).server, dir, ...verified };
 }
 
 function ownProxy(port: number): ListenAddress {

@@ -49,11 +49,6 @@ export async function writeFiles(request: FilesRequest, parts: FilesParts): Prom
   switch (decision.kind) {
     case 'wait':
       return inOrder;
-    case 'no-transport':
-      return inTheWay({
-        TransportNotAvailable:
-          'spec.sds.tls.enabled is false: this version renders no plaintext over TCP, the files that exist stay',
-      });
     case 'unavailable':
       return inTheWay({ FilesNotWritten: `ConfigMap ${nameOf(request)} cannot be read: ${decision.detail}` });
     case 'too-large':

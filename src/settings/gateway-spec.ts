@@ -55,10 +55,16 @@ export type ProxyFront = {
   readonly clientCaFile: string | undefined;
 };
 
-/** Reached by TCP with mutual TLS (docs/sds-channel.md). */
+/** Reached by TCP (docs/sds-channel.md). */
 export type RemoteSds = {
   /** one or more, each with the same pool: Envoy goes to another when one is away */
   readonly endpoints: readonly { readonly host: ValidName; readonly port: number }[];
+  /** undefined: in plaintext, by somebody's choice */
+  readonly tls: RemoteSdsTls | undefined;
+};
+
+/** Mutual TLS. */
+export type RemoteSdsTls = {
   /** what is sent as the server name, and what the server's certificate must have as a DNS name */
   readonly serverName: HostName;
   /** false: any certificate will do, for development; Envoy shows its own all the same */

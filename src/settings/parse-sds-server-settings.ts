@@ -26,7 +26,10 @@ const path = z.string().regex(/^\//, 'not an absolute path');
 const name = z.string().min(1);
 const serverSchema: z.ZodType<SdsServerDocument> = z.strictObject({
   pool: z.strictObject({ secret: name, file: path }),
-  tls: z.strictObject({ secret: name, dir: path, serverName: name.optional() }),
+  channel: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('tls'), secret: name, dir: path, serverName: name.optional() }),
+    z.strictObject({ kind: z.literal('plaintext'), dir: path }),
+  ]),
   leafLifetime: z.string(),
   allowEd25519: z.boolean(),
 });

@@ -28,7 +28,10 @@ export function parseSidecarSettings(text: string, source: string): SidecarSetti
 
 const path = z.string().regex(/^\//, 'not an absolute path');
 const mountedFolder = { secret: z.string().min(1), dir: path };
-const channelSchema = z.strictObject({ kind: z.enum(['tls', 'tls-unverified']), ...mountedFolder });
+const channelSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.enum(['tls', 'tls-unverified']), ...mountedFolder }),
+  z.strictObject({ kind: z.literal('plaintext') }),
+]);
 const documentSchema: z.ZodType<SidecarDocument> = z.strictObject({
   pool: z.strictObject({ secret: z.string().min(1), file: path }).optional(),
   remoteSds: z.strictObject({ anchors: path, channel: channelSchema }).optional(),

@@ -39,8 +39,9 @@ type RemoteSdsSettings = {
   readonly channel: RemoteChannel;
 };
 
-/** what Envoy shows to it; `tls-unverified`: it takes any server */
-export type RemoteChannel = MountedFolder & { readonly kind: 'tls' | 'tls-unverified' };
+/** with what Envoy shows to it; `tls-unverified`: it takes any server */
+export type RemoteChannel =
+  (MountedFolder & { readonly kind: 'tls' | 'tls-unverified' }) | { readonly kind: 'plaintext' };
 
 /** the name counts as part of what is constant: another Secret is another mount */
 type MountedSecret = { readonly secret: string };

@@ -241,7 +241,7 @@ export const variableSettings = {
     group: 'listening',
     commands: ['sds'],
     reason:
-      '`true` lets --listen tcp:… speak plaintext where --tls-dir has none of its files: leaf keys can then be read on the way',
+      '`true` lets --listen tcp:… speak plaintext where --tls-dir has none of its files, and where a gateway (--gateway) has `spec.sds.tls.enabled: false` too: leaf keys can then be read on the way',
   }),
 } as const;
 

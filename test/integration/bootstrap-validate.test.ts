@@ -25,7 +25,7 @@ const remoteSds: RemoteSds = {
     host: { kind: 'dns', host: host as HostName },
     port: 8443,
   })),
-  ...{ serverName: 'sds.test' as HostName, verifiesServer: true, certificateDir: '/nowhere' },
+  tls: { serverName: 'sds.test' as HostName, verifiesServer: true, certificateDir: '/nowhere' },
 };
 
 describeWithTools('envoy --mode validate', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy }) => {
@@ -108,6 +108,7 @@ describeWithTools('envoy --mode validate', ['envoy-1.40.0'], ({ 'envoy-1.40.0': 
     ['addresses of its own', { listen: parseListenAddress('0.0.0.0:3128'), ownAddresses: ownAddresses() }],
     ['client certificates for origins', { originCredentials: wholeSpec().originCredentials }],
     ['an SDS server on another machine', { remoteSds }],
+    ['one that is asked in plaintext', { remoteSds: { ...remoteSds, tls: undefined } }],
     ['everything on', wholeSpec()],
   ])('takes a configuration with %s', async (name, changes) => {
     // a folder whose name YAML could take for something else

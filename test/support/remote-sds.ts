@@ -42,9 +42,7 @@ export function createRemoteSds({
   writeChannelFiles(clientDir, clientFilesOf(ca));
   const remoteSds: RemoteSds = {
     endpoints: ports.map((port) => ({ host: { kind: 'ip', address: loopback() }, port })),
-    serverName: hostName(name),
-    verifiesServer: true,
-    certificateDir: clientDir,
+    tls: { serverName: hostName(name), verifiesServer: true, certificateDir: clientDir },
   };
   const spec = gatewaySpec({ remoteSds }, folder);
   mkdirSync(spec.paths.renderedDir, { recursive: true });

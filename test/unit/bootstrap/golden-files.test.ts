@@ -32,7 +32,10 @@ test('the way to an SDS server on another machine is the one that was reviewed',
   const serverName = parseHostName('egress-sds.egress.svc.cluster.local');
   if (one === undefined || two === undefined || serverName === undefined) throw new Error('no names');
   const endpoints = [one, two].map((host) => ({ host, port: 8443 }));
-  const remoteSds = { endpoints, serverName, verifiesServer: true, certificateDir: '/etc/leafgate/sds-client' };
+  const remoteSds = {
+    endpoints,
+    tls: { serverName, verifiesServer: true, certificateDir: '/etc/leafgate/sds-client' },
+  };
   const spec = gatewaySpec({ remoteSds });
   const way = { cluster: sdsCluster('sds', spec), files: Object.fromEntries(sdsDocuments(spec)) };
   await expect(stringify(way, { lineWidth: 0, aliasDuplicateObjects: false })).toMatchFileSnapshot(

@@ -8,14 +8,14 @@ import type { RemoteSds } from '../../../src/settings/gateway-spec.ts';
 import { parseServerName } from '../../../src/transport/server-name.ts';
 import { gatewaySpec } from '../../support/gateway-spec.ts';
 
-function remote(hosts: readonly string[], changes: Partial<RemoteSds> = {}): RemoteSds {
+function remote(hosts: readonly string[], changes: Partial<RemoteSds['tls']> = {}): RemoteSds {
   const endpoints = hosts.map((text) => {
     const host = parseServerName(text);
     if (host === undefined) throw new Error(`no host: ${text}`);
     return { host, port: 8443 };
   });
   const serverName = 'sds.example.com' as HostName;
-  return { endpoints, serverName, verifiesServer: true, certificateDir: '/certs', ...changes };
+  return { endpoints, tls: { serverName, verifiesServer: true, certificateDir: '/certs', ...changes } };
 }
 
 const clusterOf = (remoteSds?: RemoteSds): string => JSON.stringify(sdsCluster('sds', gatewaySpec({ remoteSds })));
@@ -55,6 +55,13 @@ describe('an SDS server on another machine', () => {
     expect(clusterOf(remoteSds)).toContain('tls_certificate_sds_secret_configs');
     expect(clusterOf(remoteSds)).not.toContain('validation_context');
     expect(sdsDocuments(gatewaySpec({ remoteSds })).map(([file]) => file)).toEqual(['sds-certificate.json']);
+  });
+
+  test('is asked in clear only where somebody wants that, and then needs no files', () => {
+    const remoteSds = { ...remote(['192.0.2.1']), tls: undefined };
+    expect(clusterOf(remoteSds)).not.toContain('transport_socket"');
+    expect(clusterOf(remoteSds)).toContain('"http2_protocol_options"');
+    expect(sdsDocuments(gatewaySpec({ remoteSds }))).toEqual([]);
   });
 
   test('has its files watched in their own folder, and rendered with the others', () => {

@@ -1,13 +1,13 @@
 // The table of a start, each row a test.
 import { describe, expect, test } from 'vitest';
-import { chooseChannel, type ChannelFile } from '../../../src/channel/choose-channel.ts';
+import { chooseChannel, type ChannelFile, type GatewayChannel } from '../../../src/channel/choose-channel.ts';
 
 const all: readonly ChannelFile[] = ['tls.crt', 'tls.key', 'ca.crt'];
-const choose = (files: readonly ChannelFile[], insecure?: string) =>
-  chooseChannel({ dir: '/d', present: new Set(files), insecure });
-const fault = (files: readonly ChannelFile[], insecure?: string): unknown => {
+const choose = (files: readonly ChannelFile[], insecure?: string, gatewaySays?: GatewayChannel) =>
+  chooseChannel({ dir: '/d', present: new Set(files), insecure, gatewaySays });
+const fault = (files: readonly ChannelFile[], insecure?: string, gatewaySays?: GatewayChannel): unknown => {
   try {
-    return choose(files, insecure);
+    return choose(files, insecure, gatewaySays);
   } catch (thrown) {
     return thrown;
   }
@@ -15,11 +15,11 @@ const fault = (files: readonly ChannelFile[], insecure?: string): unknown => {
 
 describe('with all three files', () => {
   test.each([undefined, '', 'false', '0', '1'])('TLS is spoken (LEAFGATE_SDS_INSECURE %s)', (insecure) => {
-    expect(choose(all, insecure)).toEqual({ kind: 'tls', isInsecureAsked: false });
+    expect(choose(all, insecure)).toEqual({ kind: 'tls', isInsecureAsked: false, isGatewayInClear: false });
   });
 
   test.each(['true', 'TRUE', 'True'])('TLS wins over plaintext that was asked for (%s)', (insecure) => {
-    expect(choose(all, insecure)).toEqual({ kind: 'tls', isInsecureAsked: true });
+    expect(choose(all, insecure)).toEqual({ kind: 'tls', isInsecureAsked: true, isGatewayInClear: false });
   });
 });
 
@@ -43,6 +43,46 @@ describe('with none of them', () => {
     expect(fault([], 'yes')).toMatchObject({
       message: expect.stringContaining('(LEAFGATE_SDS_INSECURE is "yes", not "true")') as string,
     });
+  });
+});
+
+describe('of a gateway', () => {
+  test.each([
+    ['tls', undefined],
+    ['tls', 'true'],
+    ['plaintext', undefined],
+    ['plaintext', 'true'],
+  ] as const)('TLS wins wherever its files are: the gateway says %s, LEAFGATE_SDS_INSECURE %s', (says, insecure) => {
+    expect(choose(all, insecure, says)).toEqual({
+      ...{ kind: 'tls', isInsecureAsked: insecure === 'true', isGatewayInClear: says === 'plaintext' },
+    });
+  });
+
+  test('plaintext takes two choices, the gateway’s and the variable', () => {
+    expect(choose([], 'true', 'plaintext')).toEqual({ kind: 'plaintext' });
+  });
+
+  test.each([undefined, 'yes'])('that of the gateway alone is refused (LEAFGATE_SDS_INSECURE %s)', (insecure) => {
+    expect(fault([], insecure, 'plaintext')).toMatchObject({
+      code: 'channel-plaintext-half-chosen',
+      message: expect.stringContaining(insecure ?? 'the gateway asks for plaintext') as string,
+      remedy: expect.stringContaining('LEAFGATE_SDS_INSECURE=true in the Deployment') as string,
+    });
+  });
+
+  test.each([
+    [undefined, /asks for TLS$/],
+    ['true', /asks for TLS: LEAFGATE_SDS_INSECURE alone chooses nothing$/],
+  ])('the variable alone is refused (LEAFGATE_SDS_INSECURE %s)', (insecure, words) => {
+    expect(fault([], insecure, 'tls')).toMatchObject({
+      code: 'channel-gateway-wants-tls',
+      message: expect.stringMatching(words) as string,
+      remedy: expect.stringContaining('spec.sds.tls.secretRef') as string,
+    });
+  });
+
+  test.each(['tls', 'plaintext'] as const)('some of the files are no choice: the gateway says %s', (says) => {
+    expect(fault(['ca.crt'], 'true', says)).toMatchObject({ code: 'channel-files-incomplete' });
   });
 });
 

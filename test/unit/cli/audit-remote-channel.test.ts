@@ -25,21 +25,27 @@ test('a channel that verifies both sides is a metric, and nothing to talk about'
   expect(await metrics.render()).toContain('leafgate_sds_channel{kind="tls"} 1');
 });
 
-test('a channel that verifies no server is warned about at the start and every ten minutes, until the end', async () => {
-  const { clock, lines, metrics, reasons, closers } = audit({ kind: 'tls-unverified', ...folder });
-  expect(lines).toMatchObject([
-    {
-      level: 'warn',
-      sentence: 'Envoy takes any SDS server: whoever answers in its place gives out the keys of leaves',
-      fields: { reason: 'audit', detail: 'chosen by spec.sds.tls.insecureSkipVerify', path: folder.dir },
-    },
-  ]);
-  clock.advance(minutes(20));
-  expect(lines).toHaveLength(3);
-  expect(reasons()).toEqual(['Envoy takes any SDS server, as spec.sds.tls.insecureSkipVerify says']);
-  const text = await metrics.render();
-  expect(text).toContain('leafgate_sds_channel{kind="tls-unverified"} 1');
-  expect(text).toContain('leafgate_sds_channel{kind="tls"} 0');
-  await closers.closeAll(() => undefined);
-  expect(clock.pendingTimers()).toBe(0);
-});
+test.each<[string, RemoteChannel, string, string]>([
+  [
+    'that verifies no server',
+    { kind: 'tls-unverified', ...folder },
+    'Envoy takes any SDS server',
+    'spec.sds.tls.insecureSkipVerify',
+  ],
+  ['in plaintext', { kind: 'plaintext' }, 'Envoy asks its SDS servers in plaintext', 'spec.sds.tls.enabled'],
+])(
+  'a channel %s is warned about at the start and every ten minutes, until the end',
+  async (_, channel, fact, choice) => {
+    const { clock, lines, metrics, reasons, closers } = audit(channel);
+    expect(lines).toMatchObject([{ level: 'warn', sentence: expect.stringContaining(`${fact}: whoever `) as string }]);
+    expect(lines[0]?.fields).toEqual({ reason: 'audit', detail: `chosen by ${choice}` });
+    clock.advance(minutes(20));
+    expect(lines).toHaveLength(3);
+    expect(reasons()).toEqual([`${fact}, as ${choice} says`]);
+    const text = await metrics.render();
+    expect(text).toContain(`leafgate_sds_channel{kind="${channel.kind}"} 1`);
+    expect(text).toContain('leafgate_sds_channel{kind="tls"} 0');
+    await closers.closeAll(() => undefined);
+    expect(clock.pendingTimers()).toBe(0);
+  },
+);

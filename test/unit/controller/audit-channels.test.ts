@@ -37,6 +37,14 @@ describe('the audit of channels', () => {
     expect(told()).toEqual([line('egress/a')]);
   });
 
+  test('warns of plaintext in a line of its own', () => {
+    audit.seen('egress/a', statusWith('ExplicitlyDisabled'));
+    audit.seen('egress/b', statusWith('InsecureSkipVerify'));
+    expect(lines.splice(0)[0]?.sentence).toContain('Envoy asks its SDS servers in plaintext');
+    clock.advance(minutes(10));
+    expect(told()).toEqual([line('egress/a'), line('egress/b')]);
+  });
+
   test('has all of them in one line, and some names of very many', () => {
     for (let index = 0; index < 25; index += 1) audit.seen(`egress/gw-${index}`, statusWith('InsecureSkipVerify'));
     expect(told()).toHaveLength(25);

@@ -65,11 +65,21 @@ describe('a channel over TCP', () => {
     expect(files.data['policy.yaml']).toBe(gateway.spec.policyText);
   });
 
-  test('leaves the files as they are where its Secret is no longer named, or plaintext is asked for', () => {
+  test('leaves the files as they are where its Secret is no longer named', () => {
     const unnamed = tcpEgressGateway({ secretName: undefined });
     expect(decideFiles({ ...good, remote, gateway: unnamed, existing: rendered })).toMatchObject({ kind: 'wait' });
-    const inClear = tcpEgressGateway({ enabled: false });
-    expect(decideFiles({ ...good, remote, gateway: inClear, existing: rendered })).toEqual({ kind: 'no-transport' });
+  });
+
+  test('becomes plaintext at once where that is chosen, and TLS again only once its Secrets are good', () => {
+    const inClear = tcpEgressGateway({ enabled: false, secretName: undefined });
+    const files = filesOf({ ...good, remote, gateway: inClear, existing: rendered });
+    expect(files.data['sds-server.json']).toContain('plaintext');
+    const existing = { kind: 'found', value: { data: files.data } } as const;
+    expect(decideFiles({ ...good, remote, gateway: tcp, existing, blocking })).toEqual({ kind: 'wait', blocking });
+    const again = filesOf({ ...good, remote, gateway: tcp, existing });
+    expect(again.data['sds-server.json']).not.toContain('plaintext');
+    const first = decideFiles({ ...good, remote, gateway: inClear, existing: absent });
+    expect(first).toMatchObject({ kind: 'apply' });
   });
 
   test('is taken back by the unix socket at once', () => {

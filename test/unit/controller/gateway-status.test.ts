@@ -154,7 +154,6 @@ describe('Ready', () => {
     ['nothing was judged', {}, {}, 'Pending'],
     ['the spec cannot be read', {}, { InvalidSpec: 'a' }, 'InvalidSpec'],
     ['a bound is crossed', good, { SignerNotAllowed: 'a', RenderingTooLarge: 'b' }, 'SignerNotAllowed'],
-    ['the transport is not built', good, { TransportNotAvailable: 'a' }, 'TransportNotAvailable'],
     ['the pool is bad', { ...good, CAPoolReady: judge('CAPoolReady', 'NotFound', '') }, {}, 'CAPoolNotReady'],
     [
       'there is no API for bundles',

@@ -7,6 +7,7 @@ import { policyDocument } from '../../../src/bootstrap/policy-filter.ts';
 import { renderGateway, type RenderedGateway } from '../../../src/controller/render-gateway.ts';
 import type { EgressGateway } from '../../../src/settings/egress-gateway-types.ts';
 import { parseEgressGateway } from '../../../src/settings/egress-gateway.ts';
+import { parseSidecarSettings } from '../../../src/settings/parse-sidecar-settings.ts';
 import { parseSdsClients, parseSdsServerSettings } from '../../../src/settings/parse-sds-server-settings.ts';
 import { maxRenderedBytes } from '../../../src/settings/pod-layout.ts';
 import { parsePolicyFile } from '../../../src/settings/policy-file.ts';
@@ -72,8 +73,13 @@ describe('where pods have no pool', () => {
 
   test('what the controller writes for the SDS servers is what they read', () => {
     const settings = parseSdsServerSettings(data['sds-server.json'] ?? '', 'sds-server.json');
-    expect(settings.tls).toEqual({
-      ...{ secret: 'sds-server', dir: '/etc/leafgate/tls', serverName: 'gateway-sds.egress.svc.cluster.local' },
+    expect(settings.channel).toEqual({
+      ...{
+        kind: 'tls',
+        secret: 'sds-server',
+        dir: '/etc/leafgate/tls',
+        serverName: 'gateway-sds.egress.svc.cluster.local',
+      },
     });
     expect(parseSdsClients(data['sds-clients.json'] ?? '', 'c')).toEqual({
       ...{ kind: 'listed', names: new Set(['envoy.egress.example']) },
@@ -88,6 +94,23 @@ describe('where pods have no pool', () => {
     const { data: files } = other({ insecureSkipVerify: true });
     expect(files['sds-server.json']).not.toContain('serverName');
     expect(files['sds-roots.json']).toBeUndefined();
+  });
+
+  test('plaintext that was chosen is in all three files that say how they speak, and needs no list of clients', () => {
+    const inClear = other({ enabled: false, allowedSans: [] });
+    const files = inClear.data;
+    expect(parseSidecarSettings(files['sidecar.yaml'] ?? '', 's').remoteSds?.channel).toEqual({ kind: 'plaintext' });
+    expect(parseSdsServerSettings(files['sds-server.json'] ?? '', 's').channel).toEqual({
+      ...{ kind: 'plaintext', dir: '/etc/leafgate/tls' },
+    });
+    expect(files['bootstrap.yaml']).toContain('gateway-sds.egress.svc.cluster.local');
+    expect(files['bootstrap.yaml']?.includes('sds_certificate')).toBe(false);
+    for (const name of ['sds-clients.json', 'sds-certificate.json', 'sds-roots.json'])
+      expect(files).not.toHaveProperty(name);
+    expect(inClear.constantSha256).not.toBe(plain.constantSha256);
+    expect(inClear.sdsConstantSha256).not.toBe(plain.sdsConstantSha256);
+    // whoever is listed stays so for servers that have the files of TLS all the same
+    expect(other({ enabled: false }).data['sds-clients.json']).toContain('envoy.egress.example');
   });
 });
 

@@ -198,7 +198,7 @@ describe('a bootstrap of somebody’s own', () => {
   test('as the gateway generates it has nothing wrong with it, with an SDS server on another machine either', () => {
     const remoteSds: RemoteSds = {
       endpoints: [{ host: { kind: 'dns', host: 'sds.test' as HostName }, port: 8443 }],
-      ...{ serverName: 'sds.test' as HostName, verifiesServer: true, certificateDir: '/certs' },
+      tls: { serverName: 'sds.test' as HostName, verifiesServer: true, certificateDir: '/certs' },
     };
     for (const spec of [gatewaySpec(), gatewaySpec({ remoteSds })]) {
       const { files, bootstrapFile } = generateEnvoyFiles(spec, readableFiles);

@@ -40,10 +40,16 @@ const remote: SidecarSettings = {
   },
 };
 
+const inClear: SidecarSettings = {
+  ...remote,
+  remoteSds: { anchors: '/etc/anchors.pem', channel: { kind: 'plaintext' } },
+};
+
 test.each([
   ['a plain gateway', plain],
   ['a gateway with everything on', whole],
   ['a gateway whose pods have no pool', remote],
+  ['one of them that asks in plaintext', inClear],
 ])('what the controller writes for %s is what the sidecar reads', (_name, settings) => {
   expect(parseSidecarSettings(renderSidecarSettings(settings), 'sidecar.yaml')).toEqual(settings);
 });
