@@ -25,6 +25,8 @@ export type TlsChannelParts = {
   readonly events: ChannelEvents;
   /** speaks on a socket that was let in */
   readonly serve: (socket: Socket) => void;
+  /** that are served, of everybody */
+  readonly maxConnections: number;
   /** from the first byte of TCP to the last of the handshake; default 5 s */
   readonly handshakeMs?: DurationMs;
 };
@@ -32,8 +34,11 @@ export type TlsChannelParts = {
 /** Envoy itself gives a connection one second */
 const handshakeMsByDefault = seconds(5);
 
-/** connections with one name of a certificate; an Envoy opens one for each 900 names it holds on streams of their own */
-const maxConnectionsOfPeer = 64;
+/**
+ * Connections that one name of a certificate may hold whatever others do; beyond it, as many as are then left for others. An Envoy
+ * opens one, or one for each 900 names that it holds on streams of their own; the pods of a gateway share a certificate.
+ */
+const connectionsOfName = 64;
 
 /** how often certificates of open connections are compared with the time: none serves on for longer than that */
 const datesEvery = minutes(1);
@@ -178,7 +183,7 @@ export class TlsChannel {
     // not what has come by TCP: a peer speaks as soon as its own part is done, and Envoy asks with 60 KiB
     if (found.kind === 'refused') {
       this.#refuse(knocking, found, shownBytes(socket));
-    } else if (this.#connectionsOf(found.name) >= maxConnectionsOfPeer) {
+    } else if (!this.#hasRoomFor(found.name)) {
       const refusal = { reason: 'too-many-connections', detail: printable(found.name) } as const;
       this.#refuse(knocking, refusal, shownBytes(socket));
     } else {
@@ -204,10 +209,10 @@ export class TlsChannel {
     socket.destroy();
   }
 
-  #connectionsOf(name: string): number {
+  #hasRoomFor(name: string): boolean {
     let count = 0;
     for (const open of this.#open.values()) if (open.name === name) count += 1;
-    return count;
+    return count < Math.max(connectionsOfName, this.#parts.maxConnections - this.#open.size);
   }
 
   #judgeAgain(judge: (open: OpenPeer, now: EpochMs) => EndReason | undefined): void {

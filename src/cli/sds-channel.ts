@@ -112,6 +112,7 @@ function tlsChannel(listen: TcpListen, parts: Surroundings & TlsFiles): SdsChann
     const channel = new TlsChannel({
       ...{ clients, clock, material: files.current(), events: channelEvents(parts) },
       serve: (socket) => server.serve(socket),
+      maxConnections: maxTcpConnections,
     });
     open = channel;
     closers.add('SDS port', () => channel.close());

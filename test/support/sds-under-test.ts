@@ -18,7 +18,7 @@ import { silentSdsEvents } from '../../src/sds/sds-events.ts';
 import type { Answer, SdsEvents } from '../../src/sds/sds-events.ts';
 import { createSdsServer } from '../../src/sds/sds-server.ts';
 import type { SdsServer } from '../../src/sds/sds-server.ts';
-import { defaultSdsSettings } from '../../src/sds/sds-settings.ts';
+import { defaultSdsSettings, maxTcpConnections } from '../../src/sds/sds-settings.ts';
 import type { SdsSettings } from '../../src/sds/sds-settings.ts';
 import { parseListenAddress } from '../../src/settings/parse-listen.ts';
 import { encodeCertificatesPem } from '../../src/x509/pem.ts';
@@ -108,6 +108,7 @@ async function listen(server: SdsServer, { socket, channel }: SdsOptions): Promi
     ...{ ...channel, clock: systemClock },
     events: { admitted: () => undefined, refused: () => undefined, ended: () => undefined },
     serve: (accepted) => server.serve(accepted),
+    maxConnections: maxTcpConnections,
   });
   await tls.listen(parseListenAddress(`127.0.0.1:${channel.port}`));
   return tls;

@@ -36,6 +36,7 @@ beforeEach(async () => {
     ...{ clock, clients: { kind: 'any' } },
     events: { admitted: () => undefined, refused: () => undefined, ended: () => undefined },
     serve: (socket) => server.serve(socket),
+    maxConnections: 100,
   });
   await channel.listen(parseListenAddress('127.0.0.1:0'));
 });

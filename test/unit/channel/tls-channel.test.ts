@@ -69,6 +69,7 @@ async function start(parts: Partial<TlsChannelParts> = {}): Promise<World> {
       ended: ({ reason, name }) => told.push(`ended ${reason} ${name}`),
     },
     serve: (socket) => served.push(socket),
+    maxConnections: 100,
     ...parts,
   });
   channels.push(channel);
@@ -324,24 +325,26 @@ describe('an open connection', () => {
 });
 
 describe('limits', () => {
-  test('a client that is slow in its handshake is closed when its time is over', async () => {
+  test('a client that is slow in its handshake is closed when its time is over, also where it sends a byte now and then', async () => {
     const { port, told } = await start({ handshakeMs: millis(100) });
-    const socket = connectTcp(port, '127.0.0.1').on('error', () => undefined);
-    sockets.push(socket);
-    await closed(socket);
-    expect(told).toEqual(['handshake-timeout']);
+    const [silent, dripping] = [0, 1].map(() => connectTcp(port, '127.0.0.1').on('error', () => undefined));
+    if (silent === undefined || dripping === undefined) throw new Error('no socket');
+    sockets.push(silent, dripping);
+    dripping.write(Buffer.from('1603010200', 'hex'));
+    const drip = setInterval(() => dripping.write('1'), 10);
+    await Promise.all([closed(silent), closed(dripping)]);
+    clearInterval(drip);
+    expect(told).toEqual(['handshake-timeout', 'handshake-timeout']);
   });
 
   test('a name that is turned away is escaped before it is told', async () => {
     const details: string[] = [];
     const events = { admitted: () => undefined, ended: () => undefined };
     const told = { ...events, refused: ({ detail }: { readonly detail: string }) => details.push(detail) };
-    const { port, served } = await start({ clients: { kind: 'any' }, events: told });
+    const world = await start({ clients: { kind: 'any' }, events: told });
+    const { port } = world;
     const client = clientOf(ca, { dnsNames: ['a\nlevel=error forged'] });
-    for (let count = 1; count <= 64; count += 1) {
-      open(port, client);
-      await waitFor('the socket', () => served.length === count);
-    }
+    await openMany(world, client, 64);
     await closed(open(port, client));
     expect(details).toEqual(['a\\u000alevel=error forged']);
   });
@@ -431,13 +434,30 @@ describe('limits', () => {
     await waitFor('the socket', () => served.length === 1);
   });
 
-  test('one name may hold 64 connections, and another name is not held up by them', async () => {
-    const { port, told, served } = await start();
-    const client = clientOf(ca);
-    for (let count = 1; count <= 64; count += 1) {
+  async function openMany({ port, served }: World, client: ClientSide, count: number): Promise<void> {
+    const before = served.length;
+    for (let opened = 1; opened <= count; opened += 1) {
       open(port, client);
-      await waitFor('the socket', () => served.length === count);
+      await waitFor('the socket', () => served.length === before + opened);
     }
+  }
+
+  test('one name may hold more than 64 connections while as many are left for others, who get 64 whatever it holds', async () => {
+    const world = await start({ maxConnections: 140 });
+    await openMany(world, clientOf(ca), 70);
+    await closed(open(world.port, clientOf(ca)));
+    expect(world.told.at(-1)).toBe('too-many-connections');
+    const other = clientOf(ca, { dnsNames: [], uris: ['spiffe://test/envoy'] });
+    await openMany(world, other, 64);
+    await closed(open(world.port, other));
+    expect(world.told.at(-1)).toBe('too-many-connections');
+  });
+
+  test('one name may hold 64 connections, and another name is not held up by them', async () => {
+    const world = await start();
+    const { port, told, served } = world;
+    const client = clientOf(ca);
+    await openMany(world, client, 64);
     await closed(open(port, client));
     expect(told.at(-1)).toBe('too-many-connections');
     open(port, clientOf(ca, { dnsNames: [], uris: ['spiffe://test/envoy'] }));
