@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream, Server
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../clock.ts';
 import { GrpcCall, type CallParts } from './grpc-call.ts';
-import { KeptBytes } from './grpc-messages.ts';
+import { KeptBytes, type SharedKeptBytes } from './grpc-messages.ts';
 import { routeRequest } from './grpc-methods.ts';
 import { parseGrpcTimeout } from './grpc-timeout.ts';
 import type { SdsCore } from './sds-core.ts';
@@ -29,7 +29,7 @@ export type EdgeParts = {
   readonly settings: SdsSettings;
   readonly events: SdsEvents;
   /** what unfinished messages of all connections hold */
-  readonly kept: KeptBytes;
+  readonly kept: SharedKeptBytes;
 };
 
 /** what unfinished messages of one connection may hold */

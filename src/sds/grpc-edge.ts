@@ -4,8 +4,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { DurationMs } from '../clock.ts';
 import { listenPrivately } from '../private-socket.ts';
 import { GrpcConnection, maxUnfinishedBytes, type EdgeParts } from './grpc-connection.ts';
-import { KeptBytes } from './grpc-messages.ts';
-import { maxConnections, unfinishedConnections } from './sds-settings.ts';
+import { SharedKeptBytes } from './grpc-messages.ts';
+import { maxConnections, unfinishedBytesOfEach, unfinishedConnections } from './sds-settings.ts';
 
 export class GrpcEdge {
   readonly #parts: EdgeParts;
@@ -16,7 +16,8 @@ export class GrpcEdge {
   #emptied: (() => void) | undefined;
 
   constructor(parts: Omit<EdgeParts, 'kept'> & { readonly maxConnections?: number }) {
-    const kept = new KeptBytes(unfinishedConnections * maxUnfinishedBytes(parts.settings));
+    const inAll = unfinishedConnections * maxUnfinishedBytes(parts.settings);
+    const kept = new SharedKeptBytes(inAll, unfinishedBytesOfEach);
     this.#parts = { ...parts, kept };
     this.#maxConnections = parts.maxConnections ?? maxConnections;
     this.#net = createServer((socket) => this.serve(socket));

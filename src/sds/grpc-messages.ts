@@ -11,27 +11,54 @@ const leastRoom = 512;
 
 const nothing = Buffer.alloc(0);
 
-/** What unfinished messages may hold together. */
-export class KeptBytes {
+/** What unfinished messages of all connections may hold together, beyond a little that each connection has of its own. */
+export class SharedKeptBytes {
   readonly #max: number;
-  readonly #inAll: KeptBytes | undefined;
+  readonly #ofEach: number;
   #used = 0;
 
-  /** `inAll`: what this is a part of */
-  constructor(max: number, inAll?: KeptBytes) {
+  constructor(max: number, ofEach: number) {
     this.#max = max;
-    this.#inAll = inAll;
+    this.#ofEach = ofEach;
+  }
+
+  /** A connection that holds `before` would hold `after`: it gets no more than is then left for the others. */
+  mayHold(before: number, after: number): boolean {
+    const wanted = this.#beyond(after);
+    const left = this.#max - this.#used + this.#beyond(before) - wanted;
+    return wanted <= Math.max(0, left);
+  }
+
+  note(before: number, after: number): void {
+    this.#used += this.#beyond(after) - this.#beyond(before);
+  }
+
+  #beyond(held: number): number {
+    return Math.max(0, held - this.#ofEach);
+  }
+}
+
+/** What unfinished messages of one connection may hold together. */
+export class KeptBytes {
+  readonly #max: number;
+  readonly #shared: SharedKeptBytes;
+  #used = 0;
+
+  constructor(max: number, shared: SharedKeptBytes) {
+    this.#max = max;
+    this.#shared = shared;
   }
 
   /** Throws `sds-request-too-large`. */
   take(count: number): void {
-    if (this.#used + count > this.#max) throw tooLarge(this.#max);
-    this.#inAll?.take(count);
-    this.#used += count;
+    const after = this.#used + count;
+    if (after > this.#max || !this.#shared.mayHold(this.#used, after)) throw tooLarge(this.#max);
+    this.#shared.note(this.#used, after);
+    this.#used = after;
   }
 
   give(count: number): void {
-    this.#inAll?.give(count);
+    this.#shared.note(this.#used, this.#used - count);
     this.#used -= count;
   }
 }

@@ -94,5 +94,8 @@ export const maxUnfinishedSpareBytes = 64 * 1024;
  */
 export const unfinishedConnections = 8;
 
+/** what each has of its own whatever others do: an Envoy comes back with 61 KB of node and 1,000 names, in buffers that double */
+export const unfinishedBytesOfEach = 192 * 1024;
+
 /** a message that is not whole by then is given up, so that nobody holds that room for long */
 export const unfinishedMs = seconds(30);

@@ -29,6 +29,19 @@ async function expectOthersServed({ connect }: SocketServer): Promise<void> {
   expect((await stream.next()).resources).toHaveLength(1);
 }
 
+/** a request that comes in several pieces, as of an Envoy that comes back */
+async function expectManyServed({ connect, clock }: SocketServer): Promise<void> {
+  const stream = connect().open();
+  stream.send({ subscribe: Array.from({ length: 3000 }, (_, index) => `name-${index}.that.comes.back.test`) });
+  let isAnswered = false;
+  void stream.next().then(() => (isAnswered = true));
+  // the server's turns are on its clock
+  await waitFor('an answer', () => {
+    clock.advance(1);
+    return isAnswered;
+  });
+}
+
 /** the status of a response: trailers, or headers that are all of it */
 async function statusOf(stream: ClientHttp2Stream): Promise<IncomingHttpHeaders> {
   const ended = new Promise<IncomingHttpHeaders>((resolve) => {
@@ -111,17 +124,24 @@ describe('a peer that sends a message', () => {
   });
 
   it('that is not whole, on many connections, is bounded together, and others are served', async () => {
-    const served = await start({ maxAdsMessageBytes: 256 * 1024 });
-    const half = Buffer.concat([Buffer.from([0, 0, 3, 0, 0]), Buffer.alloc(150 * 1024)]);
-    const sessions = await Promise.all(Array.from({ length: 40 }, () => connectFrames(served.path)));
-    await Promise.all(sessions.map((session) => openCall(session, half)));
+    const served = await start({ maxAdsMessageBytes: 1024 * 1024 });
+    // large ones first, then what still fits beside them
+    const sizes = [900, 400, 150, 60].flatMap((kib) => Array.from({ length: 15 }, () => kib * 1024));
+    const halfOf = (size: number): Buffer => Buffer.concat([Buffer.from([0, 0, 15, 0, 0]), Buffer.alloc(size)]);
+    const sessions: ClientHttp2Session[] = [];
+    for (const size of sizes) {
+      const session = await connectFrames(served.path);
+      sessions.push(session);
+      await openCall(session, halfOf(size));
+    }
     await waitFor('some to be refused', () => served.told.includes('ads too-large'));
     await expectOthersServed(served);
+    await expectManyServed(served);
     for (const session of sessions) session.destroy();
-    await waitFor('their end', () => served.told.filter((word) => word === 'disconnected').length === 40);
+    await waitFor('their end', () => served.told.filter((word) => word === 'disconnected').length === 60);
     const session = await connectFrames(served.path);
-    await openCall(session, half);
-    await waitFor('room for one more', () => served.server.status().streams === 2);
+    await openCall(session, halfOf(900 * 1024));
+    await waitFor('room for one more', () => served.server.status().streams === 3);
     session.destroy();
   });
 

@@ -1,9 +1,10 @@
 // Messages out of chunks: however they are cut, whatever is declared.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { framed, KeptBytes, MessageReader } from '../../../src/sds/grpc-messages.ts';
+import { framed, KeptBytes, MessageReader, SharedKeptBytes } from '../../../src/sds/grpc-messages.ts';
 
-const roomy = () => new KeptBytes(1024 * 1024);
+const alone = (max: number): KeptBytes => new KeptBytes(max, new SharedKeptBytes(2 * max, 0));
+const roomy = () => alone(1024 * 1024);
 
 function readAll(reader: MessageReader): string[] {
   const messages: string[] = [];
@@ -63,7 +64,7 @@ describe('a reader of gRPC messages', () => {
   });
 
   it('keeps no room for what is declared and not sent, and no more than twice what was sent', () => {
-    const kept = new KeptBytes(4096);
+    const kept = alone(4096);
     const declared = new MessageReader(1024 * 1024, kept);
     declared.push(Buffer.from([0, 0, 0x10, 0, 0]));
     expect(declared.next()).toBeUndefined();
@@ -75,7 +76,7 @@ describe('a reader of gRPC messages', () => {
   });
 
   it('is bounded together with the others of its connection, and gives back what it has read or dropped', () => {
-    const kept = new KeptBytes(4096);
+    const kept = alone(4096);
     const half = (reader: MessageReader): MessageReader => {
       reader.push(Buffer.from([0, 0, 0, 4]));
       reader.push(Buffer.alloc(997));
@@ -91,5 +92,27 @@ describe('a reader of gRPC messages', () => {
     half(new MessageReader(2000, kept)).drop();
     other.drop();
     expect(() => kept.take(4096)).not.toThrow();
+  });
+
+  it('is bounded together with those of other connections: each gets what is left for the others, and a little of its own', () => {
+    const shared = new SharedKeptBytes(1000, 10);
+    const connection = (): KeptBytes => new KeptBytes(800, shared);
+    const isTaken = (kept: KeptBytes, count: number): boolean => {
+      try {
+        kept.take(count);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const [one, other, third] = [connection(), connection(), connection()];
+    expect([isTaken(one, 511), isTaken(one, 510)]).toEqual([false, true]);
+    expect([isTaken(other, 261), isTaken(other, 260)]).toEqual([false, true]);
+    // greedy ones without number leave each its own
+    const greedy = Array.from({ length: 100 }, () => connection());
+    for (const size of [60, 11]) for (const each of greedy) isTaken(each, size);
+    expect([isTaken(third, 11), isTaken(third, 10)]).toEqual([false, true]);
+    one.give(510);
+    expect([isTaken(third, 600), isTaken(third, 200)]).toEqual([false, true]);
   });
 });
