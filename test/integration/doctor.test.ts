@@ -1,8 +1,7 @@
 // `leafgate doctor` on a real Envoy: through a gateway of its own, and with a running one in which something is broken.
-import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
@@ -27,6 +26,8 @@ describeWithTools('leafgate doctor', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy 
   let dns: NxdomainServer;
   beforeAll(async () => {
     temp = createTempFolder();
+    // others run gateways beside these tests
+    mkdirSync(temp.file('tmp'));
     dns = await startNxdomainServer();
     gateway = await startGatewayUnderTest({ envoy, temp });
   });
@@ -38,7 +39,7 @@ describeWithTools('leafgate doctor', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy 
 
   const diagnose = async (state: string, ...args: readonly string[]) => {
     const call = ['doctor', '--json', '--dns', `127.0.0.1:${dns.port}`, '--state', state, ...args];
-    const { stdout, status } = await runLeafgate(call, { envoy, temp });
+    const { stdout, status } = await runLeafgate(call, { envoy, temp, env: { TMPDIR: temp.file('tmp') } });
     const { checks, healthy } = JSON.parse(stdout) as Diagnosis;
     const faults = checks.flatMap(({ problems = [] }) => problems.filter(({ severity }) => severity === 'fault'));
     return { status, healthy, checks, faults: faults.map(({ id }) => id), words: faults.map(({ what }) => what) };
@@ -79,7 +80,7 @@ describeWithTools('leafgate doctor', ['envoy-1.40.0'], ({ 'envoy-1.40.0': envoy 
 
   test('tries a handshake through a gateway of its own where none runs, and leaves nothing behind', async () => {
     const ownFolders = (): readonly string[] =>
-      readdirSync(tmpdir()).filter((name) => name.startsWith('leafgate-run-'));
+      readdirSync(temp.file('tmp')).filter((name) => name.startsWith('leafgate-run-'));
     const before = ownFolders();
     const seen = await diagnose(temp.file('fresh'), '--listen', '127.0.0.1:0');
     expect(seen.faults).toEqual([]);

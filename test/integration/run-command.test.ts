@@ -1,6 +1,5 @@
 // `leafgate run -- COMMAND` on a real Envoy: through a gateway of its own and through a running one.
-import { readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import {
@@ -19,13 +18,15 @@ describeWithTools('leafgate run', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': e
   let temp: TempFolder;
   beforeAll(() => {
     temp = createTempFolder();
+    // others run commands beside these tests
+    mkdirSync(temp.file('tmp'));
   });
   afterAll(() => temp.remove());
 
   const run = (...words: readonly string[]) =>
-    runLeafgate(['run', '--state', temp.file('state'), ...words], { envoy, temp });
+    runLeafgate(['run', '--state', temp.file('state'), ...words], { envoy, temp, env: { TMPDIR: temp.file('tmp') } });
   const selfCheck = ['curl', '-sS', 'https://self-check.leafgate.invalid/'];
-  const ownFolders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('leafgate-run-'));
+  const ownFolders = (): readonly string[] => readdirSync(temp.file('tmp'));
 
   test('runs a command that needs no proxy or trust settings of its own', async () => {
     const { status, stdout } = await run('--', ...selfCheck);
