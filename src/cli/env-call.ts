@@ -12,7 +12,7 @@ import { claimForShells, sweepOwnTrust } from './own-trust-folders.ts';
 import { prepareActor } from './prepare-actor.ts';
 import { findRunningGateway } from './running-gateway-file.ts';
 import { settingSource } from './setting-options.ts';
-import { chosenState } from './state-folder.ts';
+import { chosenState, existingState } from './state-folder.ts';
 import { readWithout } from './without-runtimes.ts';
 
 export type EnvValues = {
@@ -41,9 +41,10 @@ async function environmentHere(
   { io }: CommandContext,
 ): Promise<ActorEnvironment> {
   const without = readWithout(source);
-  const state = chosenState(source, io.env);
-  const running = findRunningGateway(state);
-  if (running === undefined) throw cliErrors.error('env-no-gateway', { folder: state.folder });
+  const { folder } = chosenState(source, io.env);
+  const state = existingState(folder);
+  const running = state && findRunningGateway(state);
+  if (running === undefined) throw cliErrors.error('env-no-gateway', { folder });
   const proxyUrl = values.proxy === undefined ? running.proxyUrl : checkedProxy(values.proxy);
   const trustDir = dirname(running.caFile);
   const folders = { root: ownTrustRoot(trustDir), clock: io.clock };

@@ -1,4 +1,6 @@
 // `leafgate env` for another place than this shell, and what it may not take from this one.
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
@@ -46,6 +48,21 @@ test('leaves runtimes out that are named once or more, with commas or without', 
   const trustAlone = await names('--dir', '/t', '--without', 'proxy');
   expect(trustAlone).not.toContain('HTTPS_PROXY');
   expect(trustAlone).toContain('NODE_EXTRA_CA_CERTS');
+});
+
+test('trusts no note in a state folder that others may look into, and none of another leafgate', async () => {
+  const state = temp.file('leafgate');
+  mkdirSync(state);
+  chmodSync(state, 0o755);
+  writeFileSync(join(state, 'state.json'), '{"schema":99}');
+  expect(await call([])).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining('[state-folder-open]') as string,
+  });
+  chmodSync(state, 0o700);
+  expect((await call([])).stderr).toContain('[state-schema-unknown]');
+  writeFileSync(join(state, 'state.json'), '{"schema":1}');
+  expect((await call([])).stderr).toContain('[env-no-gateway]');
 });
 
 test('refuses what is no URL of a proxy, without saying the password in it', async () => {
