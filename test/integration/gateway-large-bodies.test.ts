@@ -1,5 +1,5 @@
 // Bodies much larger than memory should be: they pass through `leafgate up` whole, while the memory of Envoy and of leafgate
-// stays where it was; and a side that does not read holds the other one back. LEAFGATE_TEST_GIBIBYTE=1 sends a gibibyte.
+// stays where it was; and a side that does not read holds the other one back. LEAFGATE_TEST_LONG=1 sends the gibibyte that is promised.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as requestHttp1, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -16,7 +16,7 @@ import { createTestAuthority, issueServerCertificate } from '../support/test-cer
 import { waitFor } from '../support/wait-for.ts';
 
 const mebibyte = 2 ** 20;
-const bodyBytes = (process.env['LEAFGATE_TEST_GIBIBYTE'] === '1' ? 1024 : 256) * mebibyte;
+const bodyBytes = (process.env['LEAFGATE_TEST_LONG'] === '1' ? 1024 : 256) * mebibyte;
 /** buffers are 64 KiB a connection and 64 KiB a stream; the rest is what allocators and a JavaScript heap do anyway */
 const mayGrowBytes = 48 * mebibyte;
 
