@@ -11,8 +11,8 @@ import { sdsCertificateFile, sdsRootsFile } from './rendered-files.ts';
 import { upstreamTls } from './upstream-tls.ts';
 
 /** names of the secrets in Envoy */
-const certificateSecret = 'sds_certificate';
-const rootsSecret = 'sds_roots';
+export const certificateSecret = 'sds_certificate';
+export const rootsSecret = 'sds_roots';
 
 /** One stream for all names; a frozen server is noticed in 15 s and replaced without a new leaf. */
 export function sdsCluster(name: string, { paths, remoteSds }: Pick<GatewaySpec, 'paths' | 'remoteSds'>): JsonObject {

@@ -48,7 +48,7 @@ export function contextOptions({ chainPem, key, roots }: ChannelMaterial): Secur
 }
 
 /** when the first of the CAs that are valid now ends; clients of that one can then connect no more */
-export function rootsEndAt({ roots }: ChannelMaterial, now: EpochMs): EpochMs | undefined {
+export function rootsEndAt({ roots }: Pick<ChannelMaterial, 'roots'>, now: EpochMs): EpochMs | undefined {
   const ends = roots.map(({ notAfter }) => notAfter).filter((end) => end >= now);
   return ends.toSorted((one, other) => one - other)[0];
 }

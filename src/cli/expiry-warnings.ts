@@ -12,9 +12,15 @@ export type ExpiryWarnings = {
   look(certificates: readonly Certificate[]): void;
 };
 
-type WarningParts = { readonly clock: Clock; readonly log: Log; readonly path: string };
+type WarningParts = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly path: string;
+  /** that one of its certificates will end */
+  readonly sentence: string;
+};
 
-export function createExpiryWarnings({ clock, log, path }: WarningParts): ExpiryWarnings {
+export function createExpiryWarnings({ clock, log, path, sentence }: WarningParts): ExpiryWarnings {
   /** how many of the warnings each has had */
   let told = new Map<string, number>();
   return {
@@ -27,7 +33,7 @@ export function createExpiryWarnings({ clock, log, path }: WarningParts): Expiry
         next.set(certificate.sha256, Math.max(due, before));
         if (due <= before || now > certificate.notAfter) continue;
         const until = new Date(certificate.notAfter).toISOString();
-        log.warn('a certificate of the SDS port will end', {
+        log.warn(sentence, {
           ...{ path, serial: certificate.serialHex, detail: `${certificate.subject}, valid until ${until}` },
         });
       }

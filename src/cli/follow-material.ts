@@ -5,6 +5,7 @@ import type { AdminClient } from '../envoy/admin-client.ts';
 import { reloadCertificates } from '../envoy/reload-certificates.ts';
 import { LeafgateError, problemsOf } from '../errors.ts';
 import type { CheckedMaterial, MaterialItem, OpenedMaterial } from './gateway-material.ts';
+import { problemsText } from './problems-text.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export type FollowMaterialParts = Surroundings & {
@@ -77,7 +78,7 @@ class Material implements FollowedMaterial {
       refused: (error, isInForce) => {
         one.wanted = undefined;
         one.retry?.cancel();
-        one.trouble = `the last good certificate serves: ${error.message}`;
+        one.trouble = `${wordsOf(this.#parts).trouble}: ${problemsText(problemsOf(error))}`;
         refuse(one.item, { error, isInForce }, this.#parts);
       },
     });
@@ -160,11 +161,23 @@ function handOver(
 
 type Refusal = { readonly error: LeafgateError; readonly isInForce: boolean };
 
-function refuse(item: MaterialItem, { error, isInForce }: Refusal, { log, metrics }: FollowMaterialParts): void {
+/** An Envoy that looks at the files by itself takes what it can read: one that has expired, too. */
+function wordsOf({ reloadDir }: FollowMaterialParts): { readonly trouble: string; readonly refused: string } {
+  return reloadDir === undefined
+    ? {
+        trouble: 'Envoy follows its files by itself, and they are no good',
+        refused: 'certificates that Envoy follows by itself are no good',
+      }
+    : {
+        trouble: 'the last good certificate serves',
+        refused: 'certificates refused, the last good ones stay in force',
+      };
+}
+
+function refuse(item: MaterialItem, { error, isInForce }: Refusal, parts: FollowMaterialParts): void {
+  const { log, metrics } = parts;
   if (!isInForce) metrics.count('leafgate_certificate_reloads_total', { of: item.kind, taken: 'no' });
-  const sentence = isInForce
-    ? 'certificates in force are no good any more'
-    : 'certificates refused, the last good ones stay in force';
+  const sentence = isInForce ? 'certificates in force are no good any more' : wordsOf(parts).refused;
   for (const problem of problemsOf(error)) {
     log.error(sentence, { path: item.files[0].path, reason: item.kind, detail: problem.message, code: problem.code });
   }

@@ -21,7 +21,8 @@ import { parseCertificateBundle } from '../x509/pem.ts';
 import { checkOriginCas } from './envoy-files.ts';
 import { openCheckedFiles, type CheckedFiles, type NamedPath } from './checked-files.ts';
 
-type MaterialKind = 'front' | 'client-ca' | 'origin-ca' | 'origin-credential';
+/** the last two: what the Envoy of a pod shows to SDS servers outside of it, and verifies them with */
+type MaterialKind = 'front' | 'client-ca' | 'origin-ca' | 'origin-credential' | 'sds-client' | 'sds-server-ca';
 
 /** What one look at the files of an item gave; `text` is what Envoy should then hold. */
 export type CheckedMaterial = { readonly certificates: readonly Certificate[]; readonly text: Uint8Array };
@@ -174,13 +175,13 @@ export function shownCredentials(
   });
 }
 
-function checkPair(purpose: CredentialTerms['purpose']): MaterialItem['check'] {
+export function checkPair(purpose: CredentialTerms['purpose']): MaterialItem['check'] {
   return ([certificate, key], now) =>
     certificate === undefined || key === undefined ? [] : [examineCredential({ certificate, key }, { purpose, now })];
 }
 
-const checkRoots: MaterialItem['check'] = ([file], now) => (file === undefined ? [] : examineRoots(file, now));
+export const checkRoots: MaterialItem['check'] = ([file], now) => (file === undefined ? [] : examineRoots(file, now));
 
-function named(setting: string, path: string): NamedPath {
+export function named(setting: string, path: string): NamedPath {
   return { path, source: `${setting} ${path}` };
 }

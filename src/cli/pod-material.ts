@@ -9,6 +9,8 @@ import { LeafgateError, problemsOf } from '../errors.ts';
 import type { SidecarSettings } from '../settings/sidecar-settings.ts';
 import { followMaterial, type FollowedMaterial } from './follow-material.ts';
 import { materialItems, openItem, podWords, type MaterialItem, type MaterialSpec } from './gateway-material.ts';
+import { problemsText } from './problems-text.ts';
+import { sdsClientItems, watchSdsClientDates } from './sds-client-material.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export type PodMaterialParts = Surroundings & { readonly settings: SidecarSettings; readonly admin: AdminClient };
@@ -28,16 +30,22 @@ export function followPodMaterial(parts: PodMaterialParts): Pick<FollowedMateria
       const opened = await openItem(item, parts.clock);
       if (isClosed) return;
       waiting.delete(item);
+      watchSdsClientDates(opened, parts);
       followed.push(followMaterial({ ...parts, material: [opened], reloadDir: undefined, publish: nothing }));
     } catch (thrown) {
       if (isClosed) return;
       const error = LeafgateError.from(thrown);
-      if (waiting.get(item)?.trouble !== error.message) tell(item, error, parts);
+      const trouble = problemsText(problemsOf(error));
+      if (waiting.get(item)?.trouble !== trouble) tell(item, error, parts);
       const timer = parts.clock.after(againAfter, () => void open(item));
-      waiting.set(item, { trouble: error.message, timer });
+      waiting.set(item, { trouble, timer });
     }
   };
-  for (const item of materialItems(specOf(parts.settings), podWords)) void open(item);
+  const items = [
+    ...materialItems(specOf(parts.settings), podWords),
+    ...sdsClientItems(parts.settings.remoteSds?.channel, parts),
+  ];
+  for (const item of items) void open(item);
   parts.closers.add('mounted certificates', () => {
     isClosed = true;
     for (const { timer } of waiting.values()) timer.cancel();

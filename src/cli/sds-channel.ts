@@ -155,7 +155,7 @@ type Following = {
 
 function followFiles({ files, clock, log, metrics, closers }: Surroundings & TlsFiles, following: Following): void {
   const { path, use, note } = following;
-  const warnings = createExpiryWarnings({ clock, log, path });
+  const warnings = createExpiryWarnings({ clock, log, path, sentence: 'a certificate of the SDS port will end' });
   const tellDates = (material: ChannelMaterial): void => {
     metrics.set('leafgate_sds_channel_not_after_seconds', inSeconds(material.certificate.notAfter), { of: 'leaf' });
     const end = rootsEndAt(material, clock.now());

@@ -1,6 +1,17 @@
 // Every metric of this product, in one table: what it counts and which labels it has, each label with a closed set of
 // values, none of which a client can choose. docs/metrics.md is made from it. Must not know prom-client.
 
+import {
+  bundleReasons,
+  certificateOwners,
+  conditions,
+  legs,
+  nameRefusals,
+  peerRefusals,
+  ruleLabel,
+  sdsChannels,
+  verdicts,
+} from './metric-labels.ts';
 import { reasonCodes } from './reason-table.ts';
 
 export type MetricSpec = {
@@ -22,38 +33,6 @@ const waitBuckets = [0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 2,
 const roundBuckets = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
 const yesNo = ['yes', 'no'] as const;
-const nameRefusals = ['empty', 'too-long', 'bad-label', 'bad-character', 'wildcard', 'not-an-address'] as const;
-const peerRefusals = [
-  ...([
-    'no-certificate',
-    'unreadable',
-    'wrong-ca',
-    'expired',
-    'not-yet-valid',
-    'not-for-clients',
-    'not-listed',
-  ] as const),
-  ...(['tls-too-old', 'not-tls', 'not-http2', 'handshake-failed', 'handshake-timeout', 'left'] as const),
-  ...(['too-many-handshakes', 'too-many-connections'] as const),
-] as const;
-const verdicts = ['intercept', 'relay', 'tcp', 'deny'] as const;
-
-const sdsChannels = ['unix-socket', 'tls', 'tls-unverified', 'plaintext'] as const;
-
-/** of an EgressGateway */
-const conditions = [
-  ...(['Ready', 'CAPoolReady', 'TrustBundlePublished', 'TLSConfigured', 'ServingTLSSecretReady'] as const),
-  ...(['OriginCABundleResolved', 'ClientCABundleResolved', 'OriginClientCertificatesReady'] as const),
-] as const;
-
-/** of trust delivery: what is wrong with where a bundle comes from, or with what is in it */
-const bundleReasons = [
-  ...(['missing-object', 'unavailable', 'private-key', 'unreadable', 'not-a-ca'] as const),
-  ...(['empty', 'expired', 'too-large'] as const),
-] as const;
-
-const ruleLabel = { open: '`<verdict>:<rule>` of each rule of the policy, and of its default' } as const;
-const legs = ['proxy', 'tunnel'] as const;
 
 export const metricsTable = {
   leafgate_leaves_minted_total: { kind: 'counter', help: 'leaves minted', labels: {} },
@@ -115,6 +94,11 @@ export const metricsTable = {
     help: 'when the certificate of the SDS server, or the first of the CAs of its clients, expires, seconds since 1970; 0 without TLS',
     labels: { of: ['leaf', 'ca'] },
   },
+  leafgate_sds_client_not_after_seconds: {
+    kind: 'gauge',
+    help: 'of a pod whose SDS servers are outside of it: when the certificate that its Envoy shows to them, or the first of the CAs that it verifies them with, expires, seconds since 1970; 0 where there is no good one',
+    labels: { of: ['leaf', 'ca'] },
+  },
   leafgate_sds_peers_admitted_total: {
     kind: 'counter',
     help: 'connections by TCP that were let in, by what let them in',
@@ -134,7 +118,7 @@ export const metricsTable = {
   leafgate_certificate_reloads_total: {
     kind: 'counter',
     help: 'changed certificate files, by whose they are and whether they were taken',
-    labels: { of: ['front', 'client-ca', 'origin-ca', 'origin-credential', 'sds-channel'], taken: yesNo },
+    labels: { of: certificateOwners, taken: yesNo },
   },
   leafgate_pool_cas: { kind: 'gauge', help: 'CAs in the pool that is in use', labels: {} },
   leafgate_signer_not_after_seconds: {

@@ -15,7 +15,7 @@ function watch(lives: DurationMs) {
   const warn = (sentence: string): void => void told.push(sentence);
   const log: Log = { debug: ignored, info: ignored, warn, error: ignored, with: () => log };
   const { certificate } = makeCa({ notBefore: start, notAfter: plus(start, lives) });
-  const warnings = createExpiryWarnings({ clock, log, path: '/d' });
+  const warnings = createExpiryWarnings({ clock, log, path: '/d', sentence: 'it will end' });
   /** how many warnings there have been by then, looked at every hour */
   const toldBefore = (left: DurationMs): number => {
     const until = minus(certificate.notAfter, left);
