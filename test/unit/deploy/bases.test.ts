@@ -75,6 +75,11 @@ describe('names', () => {
     servingSecret: 'a-certificate',
     signer: 'trust.acme.test/inner',
     bundle: 'outward',
+    clusterDomain: 'acme.internal',
+    // of deploy/gateway-tcp, which needs a real kustomize: test/cluster/deploy-tcp.test.ts
+    sdsServerSecret: 'asked',
+    sdsClientSecret: 'asking',
+    sdsClient: 'way-out-1.envoys.acme.test',
   };
   const [names] = readManifests(namesFile);
   const texts = new Map([[namesFile, stringify({ ...names, data: others })]]);
@@ -98,7 +103,7 @@ describe('names', () => {
         '',
       )
       .replaceAll(/"hosts":\["example.com","\*.example.com"\]/g, '');
-    expect(left.match(/.{20}(\begress\b|\bgateway\b|example\.com).{20}/g) ?? []).toEqual([]);
+    expect(left.match(/.{20}(\begress\b|\bgateway\b|example\.com|cluster\.local).{20}/g) ?? []).toEqual([]);
   });
 
   test('reach the object, the pods and the rights alike', () => {
@@ -118,6 +123,10 @@ describe('names', () => {
     expect(only('RoleBinding', 'bounds').roleRef.name).toBe(inNamespace.metadata.name);
     expect(only('ClusterRoleBinding', 'bounds').roleRef.name).toBe(inCluster.metadata.name);
     const [controller] = only('Deployment', 'controller').spec.template.spec.containers;
-    expect(controller?.args.slice(1, 3)).toEqual(['--namespace=team-a', '--signer=team-a=trust.acme.test/inner']);
+    expect(controller?.args.slice(1, 4)).toEqual([
+      '--namespace=team-a',
+      '--signer=team-a=trust.acme.test/inner',
+      '--cluster-domain=acme.internal',
+    ]);
   });
 });
