@@ -1,6 +1,5 @@
 // deploy/actor put on workloads by a real kustomize, and what comes of it put to a real API server: every field known, every
 // pod within the restricted profile, nothing of the workload's own lost.
-import { spawnSync } from 'node:child_process';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,8 +7,8 @@ import { actorVariables } from '../support/actor-component.ts';
 import { apiPath } from '../support/cluster/apply-manifests.ts';
 import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
 import { apiAs, type RawApi } from '../support/cluster/raw-api.ts';
-import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
-import { deployFolder, onlyOne, parseManifests } from '../support/shipped-manifests.ts';
+import { kubectlKustomize } from '../support/kubectl-kustomize.ts';
+import { deployFolder, onlyOne } from '../support/shipped-manifests.ts';
 import type { Container, Deployment, Manifest } from '../support/manifest-types.ts';
 import { createTempFolder } from '../support/temp-folder.ts';
 import { findTool } from '../support/tools.ts';
@@ -127,13 +126,7 @@ describeWithControlPlane('a workload that became an actor', { tools: ['kubectl']
   }
 
   function build(folder: string): readonly Manifest[] {
-    const kubectl = findTool('kubectl').path ?? '';
-    const { status, stdout, stderr } = spawnSync(kubectl, ['kustomize', folder], {
-      ...{ encoding: 'utf8', timeout: 60_000 },
-      env: scrubbedEnvironment(temp.file('home')),
-    });
-    if (status !== 0) throw new Error(`kubectl kustomize: ${stderr}`);
-    return parseManifests(stdout);
+    return kubectlKustomize(findTool('kubectl').path ?? '', folder, temp.file('home'));
   }
 });
 

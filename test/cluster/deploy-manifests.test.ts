@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
 import { apiPath, applyManifest, waitUntilServed } from '../support/cluster/apply-manifests.ts';
+import { installCertManager } from '../support/cluster/install-cert-manager.ts';
 import { apiAs, mustSucceed, type RawApi } from '../support/cluster/raw-api.ts';
 import type { Deployment, Manifest } from '../support/manifest-types.ts';
 import { ofKind, parseManifests, shippedManifest, shippedManifests } from '../support/shipped-manifests.ts';
@@ -54,9 +55,9 @@ describeWithControlPlane('the shipped manifests', {}, (plane) => {
     const printed = [...page.matchAll(/^( *)```yaml\n([^]*?)```/gm)].flatMap(([, indent = '', text = '']) =>
       parseManifests(text.replaceAll(new RegExp(`^${indent}`, 'gm'), '')),
     );
-    const ours = printed.filter(({ apiVersion }) => !apiVersion.startsWith('cert-manager.io/'));
-    expect(ours.map(({ kind }) => kind)).toEqual(['Pod', 'NetworkPolicy']);
-    for (const manifest of ours) {
+    await installCertManager(admin);
+    expect(printed.map(({ kind }) => kind)).toEqual(['Pod', ...Array<string>(4).fill('Certificate'), 'NetworkPolicy']);
+    for (const manifest of printed) {
       const namespace = manifest.metadata.namespace === 'agents' ? 'default' : (manifest.metadata.namespace ?? '');
       const { status, text } = await admin.apply(
         apiPath({ ...manifest, metadata: { ...manifest.metadata, namespace } }),

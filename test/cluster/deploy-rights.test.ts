@@ -2,17 +2,19 @@
 // single refusal, each verb of the files in use, and each rule that is missing named.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { applyManifest, apiPath, waitUntilServed } from '../support/cluster/apply-manifests.ts';
-import { auditFlags, readRequestsOf, type ApiRequest } from '../support/cluster/audit-log.ts';
+import { auditFlags } from '../support/cluster/audit-log.ts';
+import { createTlsSecret } from '../support/cluster/create-tls-secret.ts';
 import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
+import {
+  askedOtherwise,
+  installController,
+  type InstalledController,
+} from '../support/cluster/installed-controller.ts';
 import { apiAs, mustSucceed, type ApiObject, type RawApi } from '../support/cluster/raw-api.ts';
-import { accessOf, type AccountAccess } from '../support/cluster/service-account.ts';
 import { caFields, poolBytes } from '../support/pool-workshop.ts';
 import { issueCredential, makeCurrentCa } from '../support/credential-workshop.ts';
-import { mainScript } from '../support/gateway-under-test.ts';
-import type { Rule, RoleManifest } from '../support/manifest-types.ts';
-import { runCommand, startProcess, type StartedProcess } from '../support/run-command.ts';
-import { scrubbedEnvironment } from '../support/scrubbed-environment.ts';
-import { ofKind, onlyOne, shippedManifest, shippedManifests } from '../support/shipped-manifests.ts';
+import { shippedManifest, shippedManifests } from '../support/shipped-manifests.ts';
+import { seenGateway, type SeenGateway } from '../support/cluster/seen-gateway.ts';
 import { createTempFolder } from '../support/temp-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -23,8 +25,6 @@ const account = shippedManifest('controller', 'ServiceAccount').metadata;
 const { namespace, name } = gateway.metadata;
 const { signerName, name: bundleName } = gateway.spec.trustBundle;
 const bundle = `${signerName.replaceAll('/', ':')}:${bundleName}`;
-const installed = shippedManifests('controller', 'bounds');
-const roles: readonly RoleManifest[] = [...ofKind(installed, 'Role'), ...ofKind(installed, 'ClusterRole')];
 
 const bundlePath = `/apis/certificates.k8s.io/v1/clustertrustbundles/${bundle}`;
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${account.namespace ?? ''}/leases/leafgate-controller`;
@@ -33,41 +33,21 @@ const filesPath = `/api/v1/namespaces/${namespace}/configmaps/${name}-envoy`;
 
 describeWithControlPlane('the controller under the shipped rights', { flags: auditFlags(folder.path) }, (plane) => {
   let admin: RawApi;
-  let access: AccountAccess;
-  const running: StartedProcess[] = [];
+  let controller: InstalledController;
+  let seen: SeenGateway;
 
   beforeAll(async () => {
     admin = apiAs(plane(), plane().user('admin'));
-    for (const manifest of installed) await applyManifest(admin, manifest);
+    const manifests = shippedManifests('controller', 'bounds');
+    controller = await installController({ plane: plane(), admin, manifests, folder });
     await waitUntilServed(admin, gateway);
-    access = await accessOf(plane(), { namespace: account.namespace ?? '', name: account.name });
+    seen = seenGateway(admin, gateway);
   });
-  afterEach(async () => {
-    for (const child of running.splice(0)) await child.stop();
-  });
+  afterEach(() => controller.stop());
   afterAll(() => {
     admin.close();
     folder.remove();
   });
-
-  /** what the Deployment says, but for the port, and a kubeconfig in the place of the mounted token */
-  const commandLine = (): readonly string[] => {
-    const { args } = onlyOne(shippedManifest('controller', 'Deployment').spec.template.spec.containers, 'container');
-    const inPod = args.filter((word) => !word.startsWith('--metrics='));
-    return [
-      mainScript,
-      ...inPod,
-      `--lease-namespace=${account.namespace ?? ''}`,
-      `--kubeconfig=${access.kubeconfigFile}`,
-    ];
-  };
-  const options = () => ({ env: scrubbedEnvironment(folder.path), deadlineMs: 60_000 });
-  const start = (): StartedProcess => {
-    const child = startProcess(process.execPath, commandLine(), options());
-    running.push(child);
-    return child;
-  };
-  const requests = (): Promise<readonly ApiRequest[]> => readRequestsOf(access.user, folder.path, admin);
 
   async function createSecrets(): Promise<void> {
     const ca = makeCurrentCa('egress');
@@ -77,35 +57,19 @@ describeWithControlPlane('the controller under the shipped rights', { flags: aud
       [gateway.spec.caPool.secretName]: { pool: poolBytes([caFields('ca-1', ca)]), 'tls.crt': '', 'tls.key': '' },
       [gateway.spec.servingTLS.secretName]: { 'tls.crt': proxy.certificatePem, 'tls.key': proxy.keyPem },
     };
-    for (const [secretName, content] of Object.entries(contents)) {
-      const data = Object.entries(content).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-      const metadata = { name: secretName, namespace };
-      const secret = {
-        apiVersion: 'v1',
-        kind: 'Secret',
-        metadata,
-        type: 'kubernetes.io/tls',
-        data: Object.fromEntries(data) as object,
-      };
-      mustSucceed(await admin.post(`/api/v1/namespaces/${namespace}/secrets`, secret));
-    }
+    for (const [secretName, content] of Object.entries(contents))
+      await createTlsSecret(admin, { namespace, name: secretName }, content);
   }
-  const conditionOf = async (type: string): Promise<ApiObject | undefined> => {
-    const { status } = mustSucceed(await admin.get(apiPath(gateway)));
-    return (status?.conditions as readonly ApiObject[] | undefined)?.find((one) => one['type'] === type);
-  };
-  const untilReady = (): Promise<unknown> =>
-    waitFor('the gateway to be ready', async () => (await conditionOf('Ready'))?.['status'] === 'True', 30_000);
   const untilGone = (path: string): Promise<unknown> =>
     waitFor(`${path} to be gone`, async () => (await admin.get(path)).status === 404, 30_000);
 
   test('carries a gateway from its creation to its end, and is refused nothing', async () => {
-    const child = start();
+    const child = controller.start();
     await child.waitForOutput(/controller is running/, 30_000);
     await createSecrets();
     await applyManifest(admin, deployment);
     await applyManifest(admin, gateway);
-    await untilReady();
+    await seen.untilReady();
     expect(mustSucceed(await admin.get(bundlePath))['spec'].signerName).toBe(signerName);
     expect(Object.keys(mustSucceed(await admin.get(filesPath))['data'] as object)).toContain('bootstrap.yaml');
     const { metadata } = mustSucceed(await admin.get(apiPath(gateway)));
@@ -115,55 +79,14 @@ describeWithControlPlane('the controller under the shipped rights', { flags: aud
       return typeof template.metadata.annotations?.['leafgate.dev/constant-files'] === 'string';
     });
     await waitFor('an event', async () => (mustSucceed(await admin.get(eventsPath))['items'] as unknown[]).length > 0);
-    mustSucceed(await admin.remove(apiPath(gateway)));
-    await untilGone(apiPath(gateway));
+    await seen.remove();
     await untilGone(bundlePath);
     expect(await child.stop()).toMatchObject({ status: 0 });
     expect(mustSucceed(await admin.get(leasePath))['spec'].holderIdentity).toBe('');
-    expect((await requests()).filter(({ status }) => status === 403)).toEqual([]);
-    expect(unusedVerbs(await requests())).toEqual(askedOtherwise);
+    const requests = await controller.requests();
+    expect(requests.filter(({ status }) => status === 403)).toEqual([]);
+    expect(controller.unusedVerbs(requests)).toEqual(askedOtherwise);
   });
-
-  /** the shipped role but for this rule, or whole again; back when the API server goes by it */
-  async function applyRole(role: RoleManifest, without?: Rule): Promise<void> {
-    await applyManifest(admin, { ...role, rules: role.rules.filter((rule) => rule !== without) });
-    for (const rule of role.rules) {
-      const isGiven = rule !== without;
-      await waitFor(
-        `the rule to be ${isGiven ? 'there' : 'gone'}`,
-        async () => (await isAllowed(role, rule)) === isGiven,
-      );
-    }
-  }
-  async function isAllowed(
-    { metadata }: RoleManifest,
-    { apiGroups: [group], resources: [path = ''], resourceNames, verbs }: Rule,
-  ): Promise<boolean> {
-    const [resource, subresource] = path.split('/');
-    const asked = {
-      group,
-      resource,
-      subresource,
-      verb: verbs[0],
-      name: resourceNames?.[0],
-      namespace: metadata.namespace,
-    };
-    const groups = ['system:serviceaccounts', 'system:authenticated'];
-    const answer = await admin.post('/apis/authorization.k8s.io/v1/subjectaccessreviews', {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' },
-      spec: { user: access.user, groups, resourceAttributes: asked },
-    });
-    return mustSucceed(answer)['status'].allowed as boolean;
-  }
-  const ruleFor = (resource: string, verb: string): readonly [RoleManifest, Rule] =>
-    onlyOne(
-      roles.flatMap((role) =>
-        role.rules
-          .filter(({ resources, verbs }) => resources.includes(resource) && verbs.includes(verb))
-          .map((rule) => [role, rule] as const),
-      ),
-      `${verb} ${resource}`,
-    );
 
   test.each([
     ['egressgateways', 'patch', /patch on egressgateways\.leafgate\.dev in namespace egress/],
@@ -173,10 +96,10 @@ describeWithControlPlane('the controller under the shipped rights', { flags: aud
     ['leases', 'create', /create on leases\.coordination\.k8s\.io in namespace leafgate-system/],
     ['signers', 'attest', /attest on signers\.certificates\.k8s\.io "egress\.example\.com\/mitm"/],
   ])('does not start without the rule for %s (%s), and names it', async (resource, verb, named) => {
-    const [role, rule] = ruleFor(resource, verb);
-    await applyRole(role, rule);
+    const [role, rule] = controller.ruleFor(resource, verb);
+    await controller.applyRole(role, rule);
     try {
-      const { status, stderr } = await runCommand(process.execPath, commandLine(), options());
+      const { status, stderr } = await controller.run();
       expect(status).toBe(3);
       const lines = stderr
         .trim()
@@ -185,7 +108,7 @@ describeWithControlPlane('the controller under the shipped rights', { flags: aud
       expect(lines.map(({ code }) => code as string)).toEqual(lines.map(() => 'controller-rule-missing'));
       expect(lines.map(({ message }) => message as string)).toContainEqual(expect.stringMatching(named));
     } finally {
-      await applyRole(role);
+      await controller.applyRole(role);
     }
   });
 
@@ -203,51 +126,20 @@ describeWithControlPlane('the controller under the shipped rights', { flags: aud
   ])(
     'says in the conditions of a gateway that the rule for %s (%s) is missing: %s',
     async (resource, verb, type, named) => {
-      const [role, rule] = ruleFor(resource, verb);
-      await applyRole(role, rule);
+      const [role, rule] = controller.ruleFor(resource, verb);
+      await controller.applyRole(role, rule);
       try {
         await applyManifest(admin, gateway);
-        const child = start();
-        const seen = await waitFor(
-          `${type} to be said`,
-          async () => {
-            const condition = await conditionOf(type);
-            return named.test(String(condition?.['message'])) ? condition : undefined;
-          },
-          30_000,
-        );
-        expect(seen['status']).not.toBe('True');
+        const child = controller.start();
+        expect((await seen.untilSaid(type, named))['status']).not.toBe('True');
         // what is missing may come while it runs
-        await applyRole(role);
-        await untilReady();
-        mustSucceed(await admin.remove(apiPath(gateway)));
-        await untilGone(apiPath(gateway));
+        await controller.applyRole(role);
+        await seen.untilReady();
+        await seen.remove();
         await child.stop();
       } finally {
-        await applyRole(role);
+        await controller.applyRole(role);
       }
     },
   );
 });
-
-/** What the audit log does not call by these names; the tests above show the lack of each. */
-const askedOtherwise = [
-  // server-side apply is a patch, and asks for create beside it
-  'create configmaps',
-  // for events that repeat
-  'patch events',
-  'create clustertrustbundles',
-  // by admission
-  'attest signers',
-];
-
-/** verbs of the shipped rules that no request was of */
-function unusedVerbs(requests: readonly ApiRequest[]): readonly string[] {
-  const nameOf = (verb: string, resource = '', subresource?: string): string =>
-    `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}`;
-  const used = new Set(requests.map(({ verb, resource, subresource }) => nameOf(verb, resource, subresource)));
-  const given = roles
-    .flatMap(({ rules }) => rules)
-    .flatMap(({ resources: [resource], verbs }) => verbs.map((verb) => nameOf(verb, resource)));
-  return given.filter((one) => !used.has(one));
-}

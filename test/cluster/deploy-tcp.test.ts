@@ -1,12 +1,15 @@
 // deploy/example/gateway-tcp and controller-tcp as a real kustomize makes them: a gateway whose pods have no CA pool, its SDS
-// servers, and what the controller may touch for both.
+// servers, and what the controller may touch for both. Put to a real API server, there and back again.
 import { cpSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { parseEgressGateway } from '../../src/settings/egress-gateway.ts';
 import { filesNameOf, podPaths, sdsNameOf, sdsPort } from '../../src/settings/pod-layout.ts';
-import type { ApiObject } from '../support/cluster/raw-api.ts';
+import { applyManifest, apiPath, waitUntilServed } from '../support/cluster/apply-manifests.ts';
+import { describeWithControlPlane } from '../support/cluster/describe-with-control-plane.ts';
+import { installCertManager } from '../support/cluster/install-cert-manager.ts';
+import { apiAs, mustSucceed, type ApiObject, type RawApi } from '../support/cluster/raw-api.ts';
 import { describeWithTools } from '../support/describe-with-tools.ts';
 import { kubectlKustomize } from '../support/kubectl-kustomize.ts';
 import type { Container, Deployment, Manifest, Rule } from '../support/manifest-types.ts';
@@ -217,12 +220,65 @@ describeWithTools('deploy/example/gateway-tcp', ['kubectl'], () => {
   });
 });
 
+describeWithControlPlane('a gateway that moves its pool to SDS servers', { tools: ['kubectl'] }, (plane) => {
+  let admin: RawApi;
+  beforeAll(async () => {
+    admin = apiAs(plane(), plane().user('admin'));
+    for (const manifest of build('controller-tcp')) await applyManifest(admin, manifest);
+    const inPod = build('gateway');
+    await waitUntilServed(admin, onlyOne(ofKind(inPod, 'EgressGateway'), 'EgressGateway'));
+    for (const manifest of inPod) await applyManifest(admin, manifest);
+  });
+  afterAll(() => admin.close());
+
+  test('has Certificates that cert-manager knows, every field, where they are asked for', async () => {
+    await installCertManager(admin);
+    const folder = temp.file('with-certificates');
+    cpSync(deployFolder, folder, { recursive: true });
+    addCertificates(folder);
+    const certificates = ofComponent(build('gateway-tcp', folder), 'sds-certificates');
+    expect(certificates).toHaveLength(5);
+    for (const manifest of certificates) await applyManifest(admin, manifest);
+  });
+
+  const stored = async (manifests: readonly Manifest[]): Promise<readonly object[]> =>
+    Promise.all(manifests.map(async (one) => specOf(mustSucceed(await admin.get(apiPath(one))))));
+
+  test('is taken as it is, every field known, its pods within the restricted profile', async () => {
+    for (const manifest of build('gateway-tcp')) await applyManifest(admin, manifest);
+  });
+
+  test('has nothing left of the pool, and comes back to what it was', async () => {
+    const [inPod, byTcp] = [build('gateway'), build('gateway-tcp')];
+    for (const manifest of inPod) await applyManifest(admin, manifest);
+    const first = await stored(inPod);
+    for (const manifest of byTcp) await applyManifest(admin, manifest);
+    const { gateway } = partsOf(byTcp);
+    const moved = mustSucceed(await admin.get(apiPath(gateway)))['spec'].template.spec;
+    expect(volumeNames(moved as ApiObject)).toEqual(
+      podOf(gateway)
+        .volumes.map(({ name }) => name)
+        .sort(),
+    );
+    for (const manifest of inPod) await applyManifest(admin, manifest);
+    expect(await stored(inPod)).toEqual(first);
+  });
+});
+
 /** as the comment in the example says */
 function addCertificates(folder: string): void {
   const file = join(folder, 'example/gateway-tcp/kustomization.yaml');
   const [kustomization] = readManifests(file);
   const components = [...(kustomization?.['components'] as readonly string[]), '../../sds-certificates'];
   writeFileSync(file, stringify({ ...kustomization, components }));
+}
+
+function volumeNames(pod: ApiObject): readonly string[] {
+  return (pod['volumes'] as readonly { readonly name: string }[]).map(({ name }) => name).sort();
+}
+
+function specOf({ spec }: ApiObject): object {
+  return spec as object;
 }
 
 function partsOfGateway(manifests: readonly Manifest[]) {
