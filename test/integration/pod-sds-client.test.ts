@@ -2,6 +2,8 @@
 // connect, follows the Secret, and sees that a real Envoy holds what it should.
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hours, plus } from '../../src/clock.ts';
+import { makeCa, type MadeCa } from '../support/ca-workshop.ts';
 import { caPem, hoursAgo, issueCredential } from '../support/credential-workshop.ts';
 import { describeWithMachine } from '../support/describe-with-tools.ts';
 import type { MountedVolume } from '../support/mounted-volume.ts';
@@ -22,6 +24,8 @@ describeWithMachine('the certificate that a pod without a pool shows', needs, ({
   let world: RemotePodWorld;
   let sidecar: StartedProcess;
   let shown: MountedVolume;
+  let served: MountedVolume;
+  let server: StartedProcess;
   const expired = (): Record<string, string> => {
     const request = { dnsNames: [remoteClientName], purposes: ['client'], notAfter: hoursAgo(1) } as const;
     const { certificatePem, keyPem } = issueCredential(world.channelCa, request);
@@ -33,10 +37,11 @@ describeWithMachine('the certificate that a pod without a pool shows', needs, ({
   beforeAll(async () => {
     world = await startRemotePodWorld(temp, { envoy, curl });
     world.bring({ allowedSans: [remoteClientName] });
-    world.pod.volume('tls').update(world.secretFor(remoteServerName, 'server'));
+    served = world.pod.volume('tls');
+    served.update(world.secretFor(remoteServerName, 'server'));
     shown = world.pod.volume('sds-client');
     shown.update(expired());
-    world.startServer();
+    server = world.startServer();
     ({ sidecar } = await world.startGateway());
   }, 90_000);
   afterAll(async () => {
@@ -61,6 +66,28 @@ describeWithMachine('the certificate that a pod without a pool shows', needs, ({
       `leafgate_sds_client_not_after_seconds{of="leaf"} ${end}\n`,
     );
     expect((await world.fetchThrough()).stdout).toMatch(/ 200$/);
+  });
+
+  test('may be as cert-manager makes it: without a subject, and of a CA that was renewed with its key', async () => {
+    const { subjectDer, notAfter } = world.channelCa.certificate;
+    const renewed = makeCa({
+      key: world.channelCa.key,
+      subjectDer,
+      notBefore: hoursAgo(1),
+      notAfter: plus(notAfter, hours(1)),
+    });
+    const side = (name: string, purpose: 'client' | 'server', ca: MadeCa): Record<string, string> => {
+      const request = { dnsNames: [name], purposes: [purpose], subjectDer: Buffer.from([0x30, 0]) };
+      const { certificatePem, keyPem } = issueCredential(ca, request);
+      return { 'tls.crt': certificatePem, 'tls.key': keyPem, 'ca.crt': caPem(ca) };
+    };
+    await server.stop();
+    // the one side has heard of the renewal, the other has not
+    served.update(side(remoteServerName, 'server', renewed));
+    shown.update(side(remoteClientName, 'client', world.channelCa));
+    server = world.startServer();
+    await world.until('a peer', () => Promise.resolve(/an SDS peer was let in/.test(server.stderr())));
+    await world.until('a ready pod', async () => (await readiness()) === 'ready\n');
   });
 
   test('and its CAs are seen to be in Envoy when they are renewed; a bad one is refused aloud and named', async () => {
