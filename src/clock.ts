@@ -34,12 +34,12 @@ export const systemClock: Clock = {
   },
 };
 
-/** Calls `run` each time that `pause` has passed, until it is cancelled. */
+/** Calls `run` each time that `pause` has passed, until it is cancelled, also by `run` itself. */
 export function repeat(clock: Clock, pause: DurationMs, run: () => void): Timer {
   let timer = clock.after(pause, again);
   function again(): void {
-    run();
     timer = clock.after(pause, again);
+    run();
   }
   return { cancel: () => timer.cancel() };
 }

@@ -1,7 +1,7 @@
 // How many strangers may be in a handshake at once, and what failed ones may cost: decided when a connection is accepted, before
 // it costs a signature. Those who are slow on purpose leave places for others, and some places are only for networks from which
 // a peer was let in of late. A success never counts as a failure. Pure: time comes in as an argument.
-import type { DurationMs } from '../clock.ts';
+import { millis, type DurationMs } from '../clock.ts';
 import { ProvenNetworks } from './proven-networks.ts';
 
 const places = {
@@ -35,7 +35,7 @@ type Known = { pending: number; readonly account: Account };
 export class HandshakeGate {
   readonly #known = new Map<string, Known>();
   readonly #proven = new ProvenNetworks();
-  readonly #strangers: Account = { left: allowances.ofStrangers.burst, at: 0 as DurationMs };
+  readonly #strangers: Account = { left: allowances.ofStrangers.burst, at: millis(0) };
   #pending = 0;
 
   /** False: the connection is to be closed unread. True: `letIn` or `failed` is called once, when the handshake has ended. */

@@ -1,6 +1,6 @@
 // From which networks a peer was let in of late: while one of its connections is open, and for a day after that. Strangers
 // cannot fill it, since only a handshake that succeeded counts, however many addresses they have. Pure.
-import { hours, type DurationMs } from '../clock.ts';
+import { hours, millis, type DurationMs } from '../clock.ts';
 
 /** an Envoy that was away for a night, or for the restart of its machine, is still known */
 const rememberedFor = hours(24);
@@ -32,7 +32,7 @@ export class ProvenNetworks {
   #note(network: string, change: 1 | -1, now: DurationMs): void {
     const open = (this.#known.get(network)?.open ?? 0) + change;
     this.#known.delete(network);
-    this.#known.set(network, { open, until: (now + rememberedFor) as DurationMs });
+    this.#known.set(network, { open, until: millis(now + rememberedFor) });
   }
 
   /** those with an open connection are few: the server bounds them */

@@ -4,7 +4,7 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import { minutes, seconds, type Clock, type DurationMs, type EpochMs, type Timer } from '../clock.ts';
+import { minutes, repeat, seconds, type Clock, type DurationMs, type EpochMs, type Timer } from '../clock.ts';
 import { printable } from '../errors.ts';
 import type { ListenAddress } from '../settings/gateway-spec.ts';
 import { contextOptions, type ChannelMaterial } from './channel-material.ts';
@@ -61,7 +61,7 @@ export class TlsChannel {
   #clients: AllowedClients;
   /** counts replaced sets: a handshake that began with an earlier one is judged by this one */
   #generation = 0;
-  #dates: Timer;
+  readonly #dates: Timer;
 
   constructor(parts: TlsChannelParts) {
     this.#parts = parts;
@@ -77,7 +77,7 @@ export class TlsChannel {
     );
     this.#tls.on('tlsClientError', (error: unknown, socket: TLSSocket) => this.#failed(error, socket));
     this.#door = new TcpDoor((socket, peer) => this.#knock(socket, peer));
-    this.#dates = this.#datesLater();
+    this.#dates = repeat(parts.clock, datesEvery, () => this.#judgeDates());
   }
 
   get port(): number {
@@ -226,11 +226,8 @@ export class TlsChannel {
     }
   }
 
-  #datesLater(): Timer {
-    return this.#parts.clock.after(datesEvery, () => {
-      this.#judgeAgain((open, now) => (hasEnded(this.#material.roots, open, now) ? 'expired' : undefined));
-      this.#dates = this.#datesLater();
-    });
+  #judgeDates(): void {
+    this.#judgeAgain((open, now) => (hasEnded(this.#material.roots, open, now) ? 'expired' : undefined));
   }
 }
 

@@ -1,7 +1,7 @@
 // What gateways depend on, followed by name: one follower for each object however many gateways use it, opened with the
 // first and closed with the last. Says who must be looked at again when an object, or the view of it, changes. Must not
 // know what a gateway is.
-import { millis, seconds, type Clock, type Timer } from '../clock.ts';
+import { repeat, seconds, type Clock, type Timer } from '../clock.ts';
 import type { KubeFailure } from '../kube/kube-failure.ts';
 import type { KubeObject, ObjectPlace, ObjectQuery } from '../kube/kube-types.ts';
 import { placeKey } from './watched-kinds.ts';
@@ -72,11 +72,11 @@ export function followByName(options: FollowedObjectsOptions): FollowedObjects {
 class ObjectsByName implements FollowedObjects {
   readonly #options: FollowedObjectsOptions;
   readonly #entries = new Map<string, Entry>();
-  #timer: Timer;
+  readonly #timer: Timer;
 
   constructor(options: FollowedObjectsOptions) {
     this.#options = options;
-    this.#timer = this.#lookLater();
+    this.#timer = repeat(options.clock, lookEveryMs, () => this.#look());
   }
 
   hold(owner: string, places: readonly ObjectPlace[]): void {
@@ -154,13 +154,10 @@ class ObjectsByName implements FollowedObjects {
     return object === undefined ? { kind: 'absent' } : { kind: 'found', object };
   }
 
-  #lookLater(): Timer {
-    return this.#options.clock.after(millis(lookEveryMs), () => {
-      for (const entry of [...this.#entries.values()]) {
-        if (viewOf(this.#lookAt(entry)) !== entry.told) this.#tell(entry);
-      }
-      this.#timer = this.#lookLater();
-    });
+  #look(): void {
+    for (const entry of [...this.#entries.values()]) {
+      if (viewOf(this.#lookAt(entry)) !== entry.told) this.#tell(entry);
+    }
   }
 
   #tell(entry: Entry): void {

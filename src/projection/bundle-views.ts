@@ -1,6 +1,6 @@
 // How old what is known of the cluster's bundles is, and whether that is too old: files stay as they were last good however
 // long the API server is away, so that nothing else shows that they are of then. Must not know what is in a bundle.
-import { millis, minutes, seconds, type Clock, type DurationMs, type Timer } from '../clock.ts';
+import { millis, minutes, repeat, seconds, type Clock, type DurationMs, type Timer } from '../clock.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { Log } from '../observe/log.ts';
 
@@ -55,7 +55,7 @@ class Views implements BundleViews {
         if (this.#views.size === 0) this.#timer?.cancel();
       },
     };
-    if (this.#views.size === 0) this.#lookLater();
+    if (this.#views.size === 0) this.#timer = repeat(this.#options.clock, lookEvery, () => this.#look());
     this.#views.set(view, undefined);
     return view;
   }
@@ -70,13 +70,6 @@ class Views implements BundleViews {
     if (age < oldAfter) return [];
     const ago = `${Math.floor(age / minutes(1))} minutes ago`;
     return [`the API server last confirmed the bundles of the cluster ${ago}: trust files stay as they were then`];
-  }
-
-  #lookLater(): void {
-    this.#timer = this.#options.clock.after(lookEvery, () => {
-      this.#look();
-      this.#lookLater();
-    });
   }
 
   #look(): void {

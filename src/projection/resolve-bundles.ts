@@ -1,6 +1,6 @@
 // From the names of bundles that an actor asks for to the certificates that go into its file. This half knows the backends
 // and nothing of files. Each backend is followed once, from the first time that somebody asks for its name.
-import { hours, type Timer } from '../clock.ts';
+import { hours, repeat, type Timer } from '../clock.ts';
 import type { LeafgateError } from '../errors.ts';
 import type { Metrics } from '../observe/create-metrics.ts';
 import type { BundleAllowlist } from '../settings/bundle-allowlist.ts';
@@ -49,13 +49,13 @@ class Resolver implements BundleResolver {
   readonly #listeners: (() => void)[] = [];
   /** by the names that are joined; forgotten at each change */
   #joined = new Map<string, ResolvedSource>();
-  #nextJudging: Timer;
+  readonly #judging: Timer;
   #isClosed = false;
 
   constructor(options: BundleResolverOptions) {
     this.#options = options;
     this.#backings = createBackings(options);
-    this.#nextJudging = this.#judgeLater();
+    this.#judging = repeat(options.clock, judgeAgainEvery, () => this.#judgeAll());
   }
 
   resolve(names: readonly string[]): ResolvedSource {
@@ -72,7 +72,7 @@ class Resolver implements BundleResolver {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#nextJudging.cancel();
+    this.#judging.cancel();
     await this.#backings.close();
   }
 
@@ -120,12 +120,9 @@ class Resolver implements BundleResolver {
     this.#options.metrics.set('leafgate_bundle_expired_anchors', expired);
   }
 
-  #judgeLater(): Timer {
-    return this.#options.clock.after(judgeAgainEvery, () => {
-      this.#nextJudging = this.#judgeLater();
-      const changed = [...this.#bundles.values()].filter((bundle) => bundle.judge());
-      if (changed.length > 0) this.#tell();
-    });
+  #judgeAll(): void {
+    const changed = [...this.#bundles.values()].filter((bundle) => bundle.judge());
+    if (changed.length > 0) this.#tell();
   }
 
   #unknown(bundle: string): LeafgateError {

@@ -1,7 +1,7 @@
 // Judges held names anew after a change of pool or policy, a few a turn, and tries again later what could not be
 // re-minted. Also looks for names that a peer still holds although their TTL has passed. Must not know how a name is
 // judged.
-import { millis, plus, type Clock, type Timer } from '../clock.ts';
+import { millis, plus, repeat, type Clock, type Timer } from '../clock.ts';
 import type { AskedName } from '../names/name-types.ts';
 import type { LiveNames } from './live-names.ts';
 import { overdueSweepMs, reviewPauseMs, reviewRetryMs, reviewsPerTurn } from './sds-settings.ts';
@@ -19,12 +19,12 @@ export class ReviewTurns<Stream extends Reviewed> {
   #retries: Held<Stream>[] = [];
   #turnTimer: Timer | undefined;
   #retryTimer: Timer | undefined;
-  #sweepTimer: Timer | undefined;
+  readonly #sweepTimer: Timer;
 
   constructor(clock: Clock, live: LiveNames<Stream>) {
     this.#clock = clock;
     this.#live = live;
-    this.#sweepLater();
+    this.#sweepTimer = repeat(clock, overdueSweepMs, () => this.#sweep());
   }
 
   /** Everything that is held, from the longest-held on; a review under way starts again. */
@@ -63,10 +63,7 @@ export class ReviewTurns<Stream extends Reviewed> {
     });
   }
 
-  #sweepLater(): void {
-    this.#sweepTimer = this.#clock.after(overdueSweepMs, () => {
-      this.#add(this.#live.endingBefore(plus(this.#clock.now(), outlivedMs)));
-      this.#sweepLater();
-    });
+  #sweep(): void {
+    this.#add(this.#live.endingBefore(plus(this.#clock.now(), outlivedMs)));
   }
 }
