@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { join } from 'node:path';
 import { days, seconds, type Clock } from '../clock.ts';
 import { makeFolder } from '../make-folder.ts';
+import { ownTrustFile } from '../projection/write-own-trust.ts';
 import { innerSystemCode } from '../system-error.ts';
 import { makeRunFolder } from './run-folders.ts';
 import { lockHolder, takeLock, waitForLock, type StateLock } from './state-lock.ts';
@@ -124,7 +125,7 @@ function isUsed(dir: string, clock: Clock, apartFrom?: string): boolean {
   const claims = names.filter((name) => claimName.test(name));
   if (claims.some((name) => name !== apartFrom && lockHolder(join(dir, name)) !== undefined)) return true;
   // an older leafgate told nobody who uses a folder
-  const told = names.includes(shellsName) ? shellsName : claims.length === 0 ? 'own.json' : undefined;
+  const told = names.includes(shellsName) ? shellsName : claims.length === 0 ? ownTrustFile : undefined;
   const asked = told === undefined ? undefined : statSync(join(dir, told), { throwIfNoEntry: false });
   return asked !== undefined && clock.now() - asked.mtimeMs < shellsKeep;
 }

@@ -2,6 +2,7 @@
 // own, and no variable names a file that is not there.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { printable } from '../errors.ts';
 import { actorEnvironment, type ActorEnvironment } from '../projection/actor-environment.ts';
 import { actorVariables, type ActorValue } from '../projection/actor-runtimes.ts';
@@ -10,7 +11,14 @@ import { readOwnTrust } from '../projection/own-trust.ts';
 import { projectionErrors } from '../projection/projection-errors.ts';
 import { parseRoots } from '../projection/system-roots.ts';
 import { trustFilePaths, type TrustFiles } from '../projection/trust-files.ts';
-import { isNothing, ownTrustName, trustBeyond, writeOwnTrust } from '../projection/write-own-trust.ts';
+import {
+  isNothing,
+  ownTrustName,
+  ownTrustRoot,
+  trustBeyond,
+  writeOwnTrust,
+  type OwnTrust,
+} from '../projection/write-own-trust.ts';
 import { systemReason } from '../system-error.ts';
 import type { Certificate } from '../x509/certificate-types.ts';
 import type { ClaimFolder } from './own-trust-folders.ts';
@@ -54,16 +62,19 @@ async function fold({ trustDir, own, without, claim }: ActorRequest): Promise<Fo
     const gateway = { trustDir, anchors, systemRoots: await readCertificates(shared.mergedFile) };
     const beyond = trustBeyond(trust, gateway);
     if (isNothing(beyond)) return { files: shared, left, warnings };
-    const files = await writeOwnTrust(beyond, await claimed(ownTrustName(beyond), claim), gateway);
+    const files = await writeOwnTrust(beyond, await claimFor(beyond, { trustDir, claim }), gateway);
     const after = await readCertificates(shared.caFile);
     if (after.every(({ sha256 }) => anchors.some((anchor) => anchor.sha256 === sha256)))
       return { files, left, warnings };
   }
 }
 
-async function claimed(name: string, claim: ClaimFolder): Promise<string> {
+type Place = Pick<ActorRequest, 'trustDir' | 'claim'>;
+
+async function claimFor(own: OwnTrust, { trustDir, claim }: Place): Promise<string> {
+  const name = ownTrustName(own);
   return await claim(name).catch((thrown: unknown) => {
-    const fields = { dir: `the folder ${name} of own certificates`, detail: systemReason(thrown) };
+    const fields = { dir: join(ownTrustRoot(trustDir), name), detail: systemReason(thrown) };
     throw projectionErrors.error('trust-files-not-written', fields, thrown);
   });
 }

@@ -51,7 +51,8 @@ export type GatewayTrust = {
   readonly systemRoots: readonly Certificate[];
 };
 
-const partsName = 'own.json';
+/** in the folder of a set, what it is */
+export const ownTrustFile = 'own.json';
 /** a few bundles of roots */
 const maxPartsBytes = 64 * 1024 * 1024;
 
@@ -78,7 +79,7 @@ function partsText({ anchors, merged, wgetrc, aptConf }: OwnTrust): string {
 /** Writes what the owner has before the files, so that a gateway that looks through the folders from now on sees it. */
 export async function writeOwnTrust(own: OwnTrust, dir: string, gateway: GatewayTrust): Promise<TrustFiles> {
   try {
-    await replaceFile(join(dir, partsName), partsText(own), 0o600);
+    await replaceFile(join(dir, ownTrustFile), partsText(own), 0o600);
   } catch (thrown) {
     throw projectionErrors.error('trust-files-not-written', { dir, detail: systemReason(thrown) }, thrown);
   }
@@ -111,7 +112,7 @@ export async function aptConfOfOwner(path: string, trustDir: string): Promise<st
 }
 
 async function readOwn(dir: string): Promise<OwnTrust | undefined> {
-  const content = await readRegularFile(join(dir, partsName), maxPartsBytes);
+  const content = await readRegularFile(join(dir, ownTrustFile), maxPartsBytes);
   if (content.kind !== 'bytes') return undefined;
   try {
     const { anchors, merged, wgetrc, aptConf } = partsSchema.parse(

@@ -113,6 +113,14 @@ describe('a file of roots in a variable', () => {
     expect(warnings[0]).toContain(path());
   });
 
+  test('whose folder cannot be made is an error that names it', async () => {
+    writeFileSync(temp.file('gateway/trust-with'), '');
+    await expect(prepare({ SSL_CERT_FILE: file('corp.pem', [corp]) })).rejects.toMatchObject({
+      code: 'trust-files-not-written',
+      fields: { dir: expect.stringContaining(temp.file('gateway/trust-with/')) as unknown },
+    });
+  });
+
   test('with a part that cannot be read is folded in without it, which is said once', async () => {
     const broken = encodeCertificatesPem([other]).replace(/MI/, '!!');
     const path = file('mixed.pem', `${encodeCertificatesPem([corp])}${broken}`);
