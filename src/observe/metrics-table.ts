@@ -190,7 +190,7 @@ export const metricsTable = {
   },
   leafgate_bundle_view_age_seconds: {
     kind: 'gauge',
-    help: 'how long ago the API server last confirmed the bundles of the cluster that are asked for, of several questions the one that is longest ago; 0 where none has been seen',
+    help: 'how long ago the API server last confirmed what is known of the bundles of the cluster, of several views the oldest; 0 where none has been seen',
     labels: {},
   },
   leafgate_controller_is_leader: { kind: 'gauge', help: '1 while this controller is the one that works', labels: {} },
