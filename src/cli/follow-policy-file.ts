@@ -22,7 +22,6 @@ export type FollowPolicyRequest = {
   readonly events: PolicyFileEvents;
 };
 
-/** half of a YAML file that is being written can be a whole policy, with the last rules missing: each look needs a second */
 const lookEvery = millis(200);
 /** looks one after the other that each found something else: five seconds and more */
 const restlessAfter = 50;
@@ -34,6 +33,7 @@ export function followPolicyFile({ path, known, clock, events }: FollowPolicyReq
   let isClosed = false;
   const looks = followSettled<Look>({
     ...{ clock, isSame, known: { bytes: known } },
+    // half of a YAML file that is being written can be a whole policy, with the last rules missing: none is taken at one look
     look: () => lookAt(path),
     lookAgainAfter: () => lookEvery,
     settled: async (look) => {

@@ -1,4 +1,5 @@
 // One line of the access log, with what is known of its tunnel, as a record. Pure.
+import { defaultRuleName } from '../policy/policy-judge.ts';
 import type { Verdict } from '../policy/policy-types.ts';
 import type { OriginCause } from '../settings/origin-causes.ts';
 import { isEstablished, type AccessLogLine } from './access-log-line.ts';
@@ -81,14 +82,14 @@ function decisionOf(
   // a rule may say intercept and a guard still refuse: what counts is whether the request was let through
   const wasLetThrough = outcomeOf(reason) !== 'refused' && isVerdict(verdict);
   const decision = wasLetThrough ? verdict : 'deny';
-  return { decision, rule: name.join(':') || 'default' };
+  return { decision, rule: name.join(':') || defaultRuleName };
 }
 
 function isVerdict(text: string): text is Verdict {
   return verdicts.has(text);
 }
 
-/** A request shows that the client took our certificate, as a connection does with whose end nothing was wrong; else its reason tells. */
+/** A request shows that the client took our certificate, and so does a connection without a reason; else the reason tells. */
 function clientTlsOf(line: AccessLogLine, reason: FoundReason | undefined): ClientTlsVerdict | undefined {
   if (line.leg === 'intercept') return 'trusts';
   if (line.leg !== 'listener') return undefined;

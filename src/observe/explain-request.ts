@@ -1,4 +1,5 @@
 // Why a request or tunnel was refused or failed, in words, from Envoy's flags and details. Pure.
+import { defaultRuleName } from '../policy/policy-judge.ts';
 import { originCauseSigns, type OriginCause } from '../settings/origin-causes.ts';
 import type { AccessLogLine } from './access-log-line.ts';
 import type { FoundReason } from './access-record.ts';
@@ -46,7 +47,7 @@ export function originCauseOf(line: AccessLogLine): OriginCause | undefined {
   })?.cause;
 }
 
-/** nobody finds a rule of that name */
+/** no rule may have the name that the default is given */
 const byDefault: FoundReason = {
   code: 'policy',
   words: 'no rule lets it through, and the default refuses',
@@ -58,7 +59,7 @@ function refusal(line: AccessLogLine): FoundReason | undefined {
   if (rule === namesRule) return { code: 'name-mismatch', words: namesThatDiffer(line) };
   const ofDestination = destinationRules[rule ?? ''];
   if (ofDestination !== undefined) return { code: 'destination-denied', words: ofDestination };
-  if (rule === 'deny:default') return byDefault;
+  if (rule === `deny:${defaultRuleName}`) return byDefault;
   if (rule !== undefined) return { code: 'policy', words: `refused by rule ${rule.replace(/^deny:/, '')}` };
   if (/dns_cache_overflow|pending_request/.test(line.text.details ?? '')) {
     return { code: 'overload', words: 'the gateway remembers too many names just now' };

@@ -5,9 +5,9 @@
 export type RecordOutcome = 'ok' | 'refused' | 'failed';
 
 /**
- * trusts: it went on to a request, or kept the connection, or asked on another of that moment · distrusts: it said so, or did what clients do that say nothing · pins: it closed right
- * after a complete handshake · left: it went before it saw a certificate · incompatible: no TLS version or cipher in
- * common · unserved: the gateway had no certificate for it
+ * trusts: it went on to a request, or kept the connection, or asked on another of that moment · distrusts: it said so, or
+ * did what clients do that say nothing · pins: it closed right after a complete handshake · left: it went before it saw a
+ * certificate · incompatible: no TLS version or cipher in common · unserved: the gateway had no certificate for it
  */
 export const clientTlsVerdicts = ['trusts', 'distrusts', 'pins', 'left', 'incompatible', 'unserved'] as const;
 export type ClientTlsVerdict = (typeof clientTlsVerdicts)[number];

@@ -9,10 +9,7 @@ export type StartVerdict =
   | { readonly kind: 'done' }
   /** what an earlier run wrote stays in use, although it cannot be renewed */
   | { readonly kind: 'kept' }
-  | {
-      readonly kind: 'failed';
-      readonly problems: readonly [LeafgateError, ...LeafgateError[]];
-    };
+  | { readonly kind: 'failed'; readonly problems: readonly [LeafgateError, ...LeafgateError[]] };
 
 export type StartTerms = {
   /** false: whoever asked is about to start the actor, and wants files of now or none */
@@ -78,24 +75,12 @@ const codes = {
 
 /** names volume, path, bundle and the innermost cause */
 export function problemError(volume: string, path: string, { cause, bundle, error }: SourceProblem): LeafgateError {
-  const fields = {
-    volume,
-    path,
-    bundle,
-    detail: error.message,
-    hint: error.remedy,
-  };
+  const fields = { volume, path, bundle, detail: error.message, hint: error.remedy };
   return projectionErrors.error(codes[cause], fields, error);
 }
 
 function unansweredError(volume: string, path: string, names: readonly string[]): LeafgateError {
   const hint = 'start again once it answers';
-  const fields = {
-    volume,
-    path,
-    bundle: names.join(', '),
-    detail: 'it has not answered yet',
-    hint,
-  };
+  const fields = { volume, path, bundle: names.join(', '), detail: 'it has not answered yet', hint };
   return projectionErrors.error('trust-backend-unavailable', fields);
 }
