@@ -2,20 +2,20 @@
 // it costs a signature. Those who are slow on purpose leave places for others, and some places are only for networks from which
 // a peer was let in of late. A success never counts as a failure. Pure: time comes in as an argument.
 import { millis, type DurationMs } from '../clock.ts';
-import { ProvenNetworks } from './proven-networks.ts';
+import { KnownNetworks } from './known-networks.ts';
 
 const places = {
   /** handshakes under way, of everybody: a millisecond of CPU each */
   all: 64,
-  /** of these, for proven networks alone: a quarter, since Envoys that are known come back by themselves, and not all at once */
+  /** of these, for known networks alone: a quarter, since Envoys that are known come back by themselves, and not all at once */
   reserved: 16,
-  /** which a proven network gets whatever is free: four of them that harbour somebody hostile fill the reserve, not one */
-  ofProven: 4,
+  /** which a known network gets whatever is free: four of them that harbour somebody hostile fill the reserve, not one */
+  ofKnown: 4,
   /** of the free places that are for everybody, one network gets this part: it takes 14 networks to fill them, not 4 */
   partOfFree: 4,
 } as const;
 
-/** what one network, and all that are not proven together, may fail with at once and then each second, in units of `costOf` */
+/** what one network, and all strangers together, may fail with at once and then each second, in units of `costOf` */
 const allowances = {
   ofNetwork: { burst: 100, perSecond: 20 },
   /** a third of a CPU or so; fifteen networks at their own limit are enough to spend it */
@@ -30,23 +30,23 @@ const ordinaryBytes = 2048;
 
 type Allowance = { readonly burst: number; readonly perSecond: number };
 type Account = { left: number; at: DurationMs };
-type Known = { pending: number; readonly account: Account };
+type Seen = { pending: number; readonly account: Account };
 
 export class HandshakeGate {
-  readonly #known = new Map<string, Known>();
-  readonly #proven = new ProvenNetworks();
+  readonly #seen = new Map<string, Seen>();
+  readonly #known = new KnownNetworks();
   readonly #strangers: Account = { left: allowances.ofStrangers.burst, at: millis(0) };
   #pending = 0;
 
   /** False: the connection is to be closed unread. True: `letIn` or `failed` is called once, when the handshake has ended. */
   enter(network: string, now: DurationMs): boolean {
-    const known = this.#look(network, now);
-    const isProven = this.#proven.has(network, now);
+    const seen = this.#look(network, now);
+    const isKnown = this.#known.has(network, now);
     const free = places.all - places.reserved - this.#pending;
-    const limit = Math.max(Math.ceil(free / places.partOfFree), isProven ? places.ofProven : 0);
-    if (this.#pending >= places.all || known.pending >= limit) return false;
-    if (known.account.left < 1 || (!isProven && this.#strangers.left < 1)) return false;
-    known.pending += 1;
+    const limit = Math.max(Math.ceil(free / places.partOfFree), isKnown ? places.ofKnown : 0);
+    if (this.#pending >= places.all || seen.pending >= limit) return false;
+    if (seen.account.left < 1 || (!isKnown && this.#strangers.left < 1)) return false;
+    seen.pending += 1;
     this.#pending += 1;
     return true;
   }
@@ -54,48 +54,48 @@ export class HandshakeGate {
   /** `gone` is called once, when the connection has closed */
   letIn(network: string, now: DurationMs): void {
     this.#leave(network);
-    this.#proven.letIn(network, now);
+    this.#known.letIn(network, now);
   }
 
   gone(network: string, now: DurationMs): void {
-    this.#proven.gone(network, now);
+    this.#known.gone(network, now);
   }
 
   failed(network: string, receivedBytes: number, now: DurationMs): void {
     this.#leave(network);
     const cost = costOf(receivedBytes);
     this.#look(network, now).account.left -= cost;
-    if (!this.#proven.has(network, now)) this.#strangers.left -= cost;
+    if (!this.#known.has(network, now)) this.#strangers.left -= cost;
   }
 
   /** More was spent than there was: its other handshakes are not worth waiting for. */
   isOverdrawn(network: string, now: DurationMs): boolean {
     if (this.#look(network, now).account.left < 0) return true;
-    return this.#strangers.left < 0 && !this.#proven.has(network, now);
+    return this.#strangers.left < 0 && !this.#known.has(network, now);
   }
 
   #leave(network: string): void {
-    const known = this.#known.get(network);
-    if (known === undefined) return;
+    const seen = this.#seen.get(network);
+    if (seen === undefined) return;
     this.#pending -= 1;
-    known.pending -= 1;
+    seen.pending -= 1;
   }
 
-  #look(network: string, now: DurationMs): Known {
-    const known = this.#known.get(network) ?? { pending: 0, account: { left: allowances.ofNetwork.burst, at: now } };
-    fill(known.account, allowances.ofNetwork, now);
+  #look(network: string, now: DurationMs): Seen {
+    const seen = this.#seen.get(network) ?? { pending: 0, account: { left: allowances.ofNetwork.burst, at: now } };
+    fill(seen.account, allowances.ofNetwork, now);
     fill(this.#strangers, allowances.ofStrangers, now);
-    this.#known.delete(network);
-    this.#known.set(network, known);
-    if (this.#known.size > maxNetworks) this.#forgetOne();
-    return known;
+    this.#seen.delete(network);
+    this.#seen.set(network, seen);
+    if (this.#seen.size > maxNetworks) this.#forgetOne();
+    return seen;
   }
 
   /** those with handshakes under way are few: there are so many places */
   #forgetOne(): void {
-    for (const [network, { pending }] of this.#known) {
+    for (const [network, { pending }] of this.#seen) {
       if (pending > 0) continue;
-      this.#known.delete(network);
+      this.#seen.delete(network);
       return;
     }
   }

@@ -3,7 +3,7 @@ import { HandshakeGate } from '../../../src/channel/handshake-gate.ts';
 import { networkOf } from '../../../src/channel/network-of.ts';
 import { hours, millis, minutes, seconds, type DurationMs } from '../../../src/clock.ts';
 
-const [pending, reserved, ofProven, alone, burst, networks] = [64, 16, 4, 10, 100, 4096];
+const [pending, reserved, ofKnown, alone, burst, networks] = [64, 16, 4, 10, 100, 4096];
 const kib = 1024;
 const start = millis(0);
 
@@ -52,7 +52,7 @@ describe('places', () => {
     for (const known of ['a', 'b', 'c', 'd', 'e']) letIn(gate, known, start);
     fillAll(gate, 1000);
     expect(gate.enter('stranger 0', start)).toBe(false);
-    for (const known of ['a', 'b', 'c', 'd']) expect(fill(gate, known, pending)).toBe(ofProven);
+    for (const known of ['a', 'b', 'c', 'd']) expect(fill(gate, known, pending)).toBe(ofKnown);
     // no more than all places, and a network that harbours a slow peer has but its share of them
     expect(gate.enter('e', start)).toBe(false);
     gate.failed('a', 0, start);

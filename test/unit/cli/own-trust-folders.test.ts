@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claimForShells, claimsOfCommand, sweepOwnTrust } from '../../../src/cli/own-trust-folders.ts';
 import { processStart } from '../../../src/cli/state-lock.ts';
-import { days, systemClock, type Clock } from '../../../src/clock.ts';
+import { days, plus, systemClock, type Clock } from '../../../src/clock.ts';
 import { createTempFolder, type TempFolder } from '../../support/temp-folder.ts';
 
 let temp: TempFolder;
@@ -21,7 +21,7 @@ const [name, other] = ['0123456789abcdef', 'fedcba9876543210'];
 const command = () => claimsOfCommand({ root, clock: systemClock });
 const sweep = (clock: Clock = systemClock) => sweepOwnTrust({ root, clock });
 const left = (): readonly string[] => readdirSync(root).sort();
-const later = (count: number): Clock => ({ ...systemClock, now: () => (Date.now() + days(count)) as never });
+const later = (count: number): Clock => ({ ...systemClock, now: () => plus(systemClock.now(), days(count)) });
 
 test('a folder goes when its command ends, and the folders of others stay', async () => {
   const [one, two] = [command(), command()];

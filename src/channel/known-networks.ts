@@ -8,15 +8,15 @@ const rememberedFor = hours(24);
 /** more than connections are served, with room for addresses that change; the one that left the longest ago is forgotten first */
 const maxRemembered = 4096;
 
-type Proven = { readonly open: number; readonly until: DurationMs };
+type Known = { readonly open: number; readonly until: DurationMs };
 
-export class ProvenNetworks {
+export class KnownNetworks {
   /** in the order of what happened last */
-  readonly #known = new Map<string, Proven>();
+  readonly #known = new Map<string, Known>();
 
   has(network: string, now: DurationMs): boolean {
-    const proven = this.#known.get(network);
-    return proven !== undefined && (proven.open > 0 || now < proven.until);
+    const known = this.#known.get(network);
+    return known !== undefined && (known.open > 0 || now < known.until);
   }
 
   /** a peer was let in; `gone` is called once, when its connection has closed */
