@@ -157,6 +157,9 @@ export class GrpcCall {
   #failed(error: LeafgateError): void {
     this.#parts.events.badRequest(error);
     switch (error.code) {
+      case 'sds-room-taken':
+        this.#end('too-large', grpcStatus.roomTaken);
+        break;
       case 'sds-request-too-large':
         this.#end('too-large', grpcStatus.tooLarge);
         break;

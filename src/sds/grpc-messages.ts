@@ -49,10 +49,11 @@ export class KeptBytes {
     this.#shared = shared;
   }
 
-  /** Throws `sds-request-too-large`. */
+  /** Throws `sds-request-too-large`, or `sds-room-taken` where others hold too much. */
   take(count: number): void {
     const after = this.#used + count;
-    if (after > this.#max || !this.#shared.mayHold(this.#used, after)) throw tooLarge(this.#max);
+    if (after > this.#max) throw tooLarge(this.#max);
+    if (!this.#shared.mayHold(this.#used, after)) throw sdsErrors.error('sds-room-taken');
     this.#shared.note(this.#used, after);
     this.#used = after;
   }
@@ -83,7 +84,7 @@ export class MessageReader {
     return this.#start === this.#end;
   }
 
-  /** Throws `sds-request-too-large` where the connection, or all of them together, hold too much that is unfinished. */
+  /** Throws what `KeptBytes` does where the connection, or all of them together, hold too much that is unfinished. */
   push(chunk: Buffer): void {
     if (this.isEmpty) {
       this.#use(chunk, chunk.length);

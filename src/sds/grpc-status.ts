@@ -10,6 +10,7 @@ export const grpcStatus = {
   malformed: { code: 3, sentence: 'not a DeltaDiscoveryRequest' },
   late: { code: 4, sentence: 'the deadline that came with the call has passed' },
   tooLarge: { code: 8, sentence: 'the request is too large' },
+  roomTaken: { code: 8, sentence: 'there is no room for the request now' },
   unknownMethod: { code: 12, sentence: 'this server has no such method' },
   useDelta: { code: 12, sentence: 'only delta xDS can refuse a name: set api_type to DELTA_GRPC' },
   compressed: { code: 12, sentence: 'compressed messages are not taken' },

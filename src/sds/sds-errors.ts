@@ -13,6 +13,11 @@ export const sdsErrors = errorSlice({
     remedy: 'check how many names the peer holds',
     exitCode: exitCodes.failed,
   },
+  'sds-room-taken': {
+    message: 'a peer sent part of a message, and what others have begun and not ended leaves no room for it',
+    remedy: 'look for peers that begin messages and do not end them: an Envoy needs milliseconds for one',
+    exitCode: exitCodes.failed,
+  },
   'sds-request-compressed': {
     message: 'a peer sent a compressed message',
     remedy: 'turn compression off in the gRPC client (Envoy does not compress by itself)',

@@ -112,6 +112,9 @@ describe('a reader of gRPC messages', () => {
     const greedy = Array.from({ length: 100 }, () => connection());
     for (const size of [60, 11]) for (const each of greedy) isTaken(each, size);
     expect([isTaken(third, 11), isTaken(third, 10)]).toEqual([false, true]);
+    // whose message is small is told of the others, and not of a limit
+    expect(() => third.take(2)).toThrow(expect.objectContaining({ code: 'sds-room-taken' }));
+    expect(() => third.take(801)).toThrow(expect.objectContaining({ code: 'sds-request-too-large' }));
     one.give(510);
     expect([isTaken(third, 600), isTaken(third, 200)]).toEqual([false, true]);
   });
