@@ -5,7 +5,7 @@ import type { GatewaySpec } from '../settings/gateway-spec.ts';
 import type { DnsCaches } from './dns-cache.ts';
 import { extension, typed, type JsonObject } from './json.ts';
 import { httpOptions } from './http-options.ts';
-import { bufferBytes, openCircuitBreakers, originConnectTimeout } from './limits.ts';
+import { bufferBytes, idleTunnelConnection, openCircuitBreakers, originConnectTimeout } from './limits.ts';
 import { credentialClusters } from './origin-credentials.ts';
 import { originRootsReference } from './origin-roots.ts';
 import { followedDocument, type FollowedDocument } from './rendered-files.ts';
@@ -32,7 +32,7 @@ export const redirectedListenerName = 'redirected';
 
 export function clusters(spec: GatewaySpec, { egress, ownPorts }: DnsCaches): readonly JsonObject[] {
   return [
-    internalCluster(clusterNames.inner, innerListenerName),
+    { ...internalCluster(clusterNames.inner, innerListenerName), ...tunnelOptions },
     // a CONNECT each; over HTTP/1.1 no other follows on its connection
     ...(spec.transparent === undefined
       ? []
@@ -95,6 +95,14 @@ function originCluster(name: string, dnsCache: JsonObject, fields: JsonObject = 
     ...fields,
   };
 }
+
+const tcpOptionsType = 'envoy.extensions.upstreams.tcp.v3.TcpProtocolOptions';
+/** a connection belongs to one tunnel, by its filter state: no other would get it */
+const tunnelOptions: JsonObject = {
+  typed_extension_protocol_options: {
+    [tcpOptionsType]: { '@type': `type.googleapis.com/${tcpOptionsType}`, idle_timeout: idleTunnelConnection },
+  },
+};
 
 /** Hands a connection to a listener inside Envoy, its filter state with it. */
 function internalCluster(name: string, listener: string): JsonObject {

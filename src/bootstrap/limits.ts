@@ -16,6 +16,12 @@ export const idleTimeout = '3600s';
 export const idleProxyConnection = '60s';
 export const idleInnerConnection = '300s';
 
+/**
+ * Whoever resets a CONNECT at once leaves the connection behind that was made for it, as far as the origin where a rule forwards
+ * bytes: by default for ten minutes, and beside `--max-connections`, which counts those of clients (measured).
+ */
+export const idleTunnelConnection = '1s';
+
 /** how long a client may wait for its leaf (Envoy would wait for ever) */
 export const handshakeTimeout = '5s';
 

@@ -175,6 +175,18 @@ describeWithTools('a limit of the gateway', ['envoy-1.40.0'], ({ 'envoy-1.40.0':
     session.destroy();
   });
 
+  test('its connections: tunnels that are reset before they are open leave nothing behind that is not counted', async () => {
+    await start({ maxConnections: 20 });
+    const session = connectHttp2(`http://127.0.0.1:${gateway.port}`);
+    const connections = async (which: string): Promise<number | undefined> => {
+      return [...(await gateway.admin.readStats(`^cluster\\.inner\\.upstream_cx_${which}$`)).values()][0];
+    };
+    for (let round = 0; round < 40; round += 1) h2Tunnel(session, `sink.test:${sinkPort}`).close();
+    await waitFor('those made for them', async () => ((await connections('total')) ?? 0) > 0);
+    await waitFor('their end', async () => (await connections('active')) === 0, 5_000);
+    session.destroy();
+  });
+
   test('its connections: with none left to be told on, the next is closed unread and counted', async () => {
     await start({ maxConnections: 16 });
     for (let count = 0; count < 16; count += 1) open.push(connect(gateway.port, '127.0.0.1').resume());
