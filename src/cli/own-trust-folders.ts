@@ -2,12 +2,13 @@
 // and one that nobody uses any more goes. What is decided about them is decided under one lock, so that none goes while
 // another command comes to use it. Must not know what is in their files.
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { days, seconds, type Clock } from '../clock.ts';
 import { makeFolder } from '../make-folder.ts';
 import { ownTrustFile } from '../projection/write-own-trust.ts';
 import { innerSystemCode } from '../system-error.ts';
+import { isNamedByProcess } from './named-by-process.ts';
 import { makeRunFolder } from './run-folders.ts';
 import { lockHolder, takeLock, waitForLock, type StateLock } from './state-lock.ts';
 
@@ -128,23 +129,6 @@ function isUsed(dir: string, clock: Clock, apartFrom?: string): boolean {
   const told = names.includes(shellsName) ? shellsName : claims.length === 0 ? ownTrustFile : undefined;
   const asked = told === undefined ? undefined : statSync(join(dir, told), { throwIfNoEntry: false });
   return asked !== undefined && clock.now() - asked.mtimeMs < shellsKeep;
-}
-
-/** Whether a process was started with a variable that names a file of the folder; undecided where there is no /proc: no. */
-function isNamedByProcess(dir: string): boolean {
-  const named = Buffer.from(`${dir}/`);
-  return namesIn('/proc').some(
-    (pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid && environmentOf(pid).includes(named),
-  );
-}
-
-function environmentOf(pid: string): Buffer {
-  try {
-    return readFileSync(`/proc/${pid}/environ`);
-  } catch {
-    // it has ended, or is another user's
-    return Buffer.alloc(0);
-  }
 }
 
 function namesIn(folder: string): readonly string[] {

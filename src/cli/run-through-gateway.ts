@@ -36,6 +36,7 @@ export async function runThroughGateway(
   const source = settingSource(command, context.io);
   const options = readGatewayOptions(source, anyPort);
   const without = readWithout(source);
+  sweepRunFolders();
   const folderPath = stateFolderPath(givenTexts(textSettings.state, source).at(-1)?.text, context.io.env);
   // nothing has to be written beside a gateway that runs: its folder may be read-only
   const existing = existingState(folderPath);
@@ -81,7 +82,6 @@ type TemporaryParts = {
 
 async function runThroughTemporary(words: readonly string[], parts: TemporaryParts): Promise<number> {
   const { context, options, state, without } = parts;
-  sweepRunFolders();
   const dir = makeRunFolder();
   const interrupted = Promise.withResolvers<NodeJS.Signals>();
   const stopListening = context.io.onSignal(interrupted.resolve);

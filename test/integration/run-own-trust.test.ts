@@ -1,6 +1,6 @@
 // A CA that a user brings himself is trusted by his command beside the gateway's, and by no other command.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithTools } from '../support/describe-with-tools.ts';
@@ -17,6 +17,8 @@ import { createTempFolder, type TempFolder } from '../support/temp-folder.ts';
 import { createTestAuthority, issueServerCertificate } from '../support/test-certificates.ts';
 import { startTlsOrigin, type TlsOrigin } from '../support/tls-origin.ts';
 
+/** above what Linux gives out (proc(5), pid_max) */
+const neverAProcess = 4_999_999;
 const mayMount = spawnSync('unshare', ['-Urm', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']).status === 0;
 
 describeWithTools('a command whose user has a CA of his own', ['envoy-1.40.0', 'curl'], ({ 'envoy-1.40.0': envoy }) => {
@@ -77,8 +79,9 @@ describeWithTools('a command whose user has a CA of his own', ['envoy-1.40.0', '
   };
 
   test.skipIf(!mayMount)(
-    'beside a gateway whose folder is read-only reaches both all the same, and says what is lost',
+    'beside a gateway whose folder is read-only reaches both all the same, says what is lost, and sweeps what a killed one left',
     async () => {
+      mkdirSync(temp.file(`leafgate-run-${neverAProcess}-abc`));
       const { status, stdout, stderr } = await runReadOnly({ CURL_CA_BUNDLE: ownCa, TMPDIR: temp.path });
       expect({ status, stdout }).toEqual({ status: 0, stdout: 'leafgate self-check\n200' });
       expect(stderr).toBe(

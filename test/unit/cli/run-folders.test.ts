@@ -1,4 +1,6 @@
 // What a `run` that was killed leaves is swept by the next one, and what belongs to somebody else stops nobody.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -23,6 +25,22 @@ test('removes the folders of processes that are gone, and no others', () => {
   const foreign = makeFolder('something-else');
   sweepRunFolders(temp.path);
   expect([left, used, foreign].map((path) => existsSync(path))).toEqual([false, true, true]);
+});
+
+test('leaves the trust files of a killed run to the command that outlived it, and takes them then', async () => {
+  const used = makeFolder(`${runFolderPrefix}${nobody}-abc`);
+  const child = spawn('/bin/cat', { env: { SSL_CERT_FILE: join(used, '0123456789abcdef', 'ca.pem') } });
+  await once(child, 'spawn');
+  sweepRunFolders(temp.path);
+  expect(existsSync(used)).toBe(true);
+  child.stdin.end();
+  await once(child, 'exit');
+  sweepRunFolders(temp.path);
+  expect(existsSync(used)).toBe(false);
+});
+
+test('a temporary folder that is not there is no matter of sweeping', () => {
+  expect(() => sweepRunFolders(temp.file('none'))).not.toThrow();
 });
 
 test('leaves a folder of another user, which may not be removed, and goes on', () => {
