@@ -18,6 +18,8 @@ export type CheckedFilesRequest<Value> = {
   readonly clock: Clock;
   /** judges the contents, in the order of the files; throws everything that is wrong at once */
   readonly check: (contents: readonly Uint8Array[], now: EpochMs) => Value;
+  /** of a file that cannot be read; by default it is one with certificates */
+  readonly unreadable?: (source: string, detail: string) => LeafgateError;
 };
 
 type CheckedFilesEvents<Value> = {
@@ -57,8 +59,8 @@ async function lookAt<Value>(
   request: CheckedFilesRequest<Value>,
   recall?: (contents: string) => Look<Value> | undefined,
 ): Promise<Look<Value>> {
-  const { files, clock, check } = request;
-  const reads = await Promise.all(files.map(readOne));
+  const { files, clock, check, unreadable = unreadableCertificate } = request;
+  const reads = await Promise.all(files.map((file) => readOne(file, unreadable)));
   const failures = reads.filter((read) => read instanceof LeafgateError);
   const [first, ...more] = failures;
   if (first !== undefined) {
@@ -75,10 +77,17 @@ async function lookAt<Value>(
   }
 }
 
-async function readOne({ path, source }: NamedPath): Promise<Uint8Array | LeafgateError> {
+async function readOne(
+  { path, source }: NamedPath,
+  unreadable: (source: string, detail: string) => LeafgateError,
+): Promise<Uint8Array | LeafgateError> {
   const read = await readRegularFile(path, maxFileBytes);
   if (read.kind === 'bytes') return read.bytes;
   const detail = read.kind === 'too-large' ? `it is larger than ${maxFileBytes} bytes` : read.reason;
+  return unreadable(source, detail);
+}
+
+function unreadableCertificate(source: string, detail: string): LeafgateError {
   return cliErrors.error('certificate-file-unreadable', { source, detail });
 }
 

@@ -57,6 +57,7 @@ function openClients(path: string, { clock, mayLack }: ListTerms): Promise<Check
     files: [{ path, source: path }],
     clock,
     check: ([bytes]) => parseSdsClients(new TextDecoder().decode(bytes), path),
+    unreadable: (source, detail) => cliErrors.error('sidecar-file-unreadable', { path: source, detail }),
   }).catch((thrown: unknown) => {
     if (mayLack && !existsSync(path)) return undefined;
     throw thrown;
