@@ -1,5 +1,6 @@
-// docs/sds-channel.md as it is printed: its openssl commands make both sides, its cluster and secrets go into the bootstrap of
-// docs/envoy.md, and a real Envoy gets its leaves that way, also after the renewal that the page describes.
+// docs/sds-channel.md as it is printed: its openssl commands make both sides, who is asked by its s_client shows in the log
+// alone, its cluster and secrets go into the bootstrap of docs/envoy.md, and a real Envoy gets its leaves that way, also after
+// the renewal that the page describes.
 import { X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -19,6 +20,8 @@ import { waitFor } from '../support/wait-for.ts';
 const page = readFileSync(new URL('../../docs/sds-channel.md', import.meta.url), 'utf8');
 const [byOpenssl = ''] = /## By openssl alone\n[^]*?(?=\n## )/.exec(page) ?? [];
 const [make = '', renew = ''] = [...byOpenssl.matchAll(/```sh\n([^]*?)```/g)].map(([, text = '']) => text);
+const [seeIt = ''] = /## See that it works\n[^]*/.exec(page) ?? [];
+const [ask = ''] = /openssl s_client[^]*?(?=\n```)/.exec(seeIt) ?? [];
 const [cluster = '', client = '', roots = ''] = [...page.matchAll(/```yaml\n([^]*?)```/g)].map(([, text = '']) => text);
 
 for (const version of ['1.37.0', '1.40.0'] as const) {
@@ -61,6 +64,12 @@ for (const version of ['1.37.0', '1.40.0'] as const) {
       const server = startProcess(process.execPath, [mainScript, 'sds', ...sdsOptions], { env });
       running.push(server);
       const [, sdsPort] = await server.waitForOutput(/SDS server is ready.*tcp:127\.0\.0\.1:(\d+)/, 30_000);
+      const asked = ask.replace(':8444', `:${sdsPort}`);
+      await shell(asked);
+      await server.waitForOutput(/an SDS peer was let in.*envoy\.example\.com/, 30_000);
+      // whether openssl sees its connection closed before it ends by itself is a race
+      await shell(`${asked.replace(/-cert .* -key \S+/, '')} || true`);
+      await server.waitForOutput(/an SDS peer was not let in.*no-certificate/, 30_000);
       const port = await freePort();
       const [head = ''] = printedBootstrap.split('  clusters:\n');
       const bootstrap = `${head}  clusters:\n${cluster}`.replace('port_value: 8443', `port_value: ${port}`);
