@@ -31,7 +31,8 @@ export function examineChannelMaterial(texts: ChannelTexts, { serverName, now }:
   const { attempt, throwAny } = createProblems();
   const { source } = texts.certificate;
   const certificate = attempt(() => examineCredential(texts, { purpose: 'serverAuth', now }));
-  if (certificate !== undefined && serverName !== undefined) attempt(() => checkName(certificate, serverName, source));
+  const shown = certificate ?? firstReadable(texts.certificate);
+  if (shown !== undefined && serverName !== undefined) attempt(() => checkName(shown, serverName, source));
   const roots = attempt(() => examineRoots(texts.roots, now));
   if (certificate !== undefined) attempt(() => checkChainSize(texts.certificate));
   if (roots !== undefined) attempt(() => checkNamesSize(roots, texts.roots.source));
@@ -51,6 +52,15 @@ export function contextOptions({ chainPem, key, roots }: ChannelMaterial): Secur
 export function rootsEndAt({ roots }: Pick<ChannelMaterial, 'roots'>, now: EpochMs): EpochMs | undefined {
   const ends = roots.map(({ notAfter }) => notAfter).filter((end) => end >= now);
   return ends.toSorted((one, other) => one - other)[0];
+}
+
+/** What else is wrong with a certificate that is refused anyway; one that cannot be read has been told already. */
+function firstReadable({ text, source }: NamedText): Certificate | undefined {
+  try {
+    return parseCertificateBundle(text, source, 'anywhere')[0];
+  } catch {
+    return undefined;
+  }
 }
 
 /** As Envoy compares: a wildcard stands for one whole label, and a common name for nothing (RFC 9525 6.3). */

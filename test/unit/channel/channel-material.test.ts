@@ -103,7 +103,7 @@ describe('a set is refused', () => {
         ...channelFilesOf(ca, { dnsNames: ['other.test'], notBefore: hoursAgo(5), notAfter: hoursAgo(1) }),
         'ca.crt': 'x',
       }),
-      ['credential-expired', 'pem-empty'],
+      ['credential-expired', 'channel-wrong-name', 'pem-empty'],
     ],
   ])('%s', (_, files, codes) => {
     expect(faultsOf(files())).toEqual(codes);
