@@ -1,6 +1,13 @@
 // What must be true of the SDS servers that deploy/ ships for a gateway whose pods have no pool, whoever edits them.
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { maxUnfinishedBytes } from '../../../src/sds/grpc-connection.ts';
+import {
+  defaultSdsSettings,
+  maxTcpConnections,
+  unfinishedBytesOfEach,
+  unfinishedConnections,
+} from '../../../src/sds/sds-settings.ts';
 import { filesNameOf, podPaths, sdsNameOf, sdsPort } from '../../../src/settings/pod-layout.ts';
 import { onlyOne, shippedManifest } from '../../support/shipped-manifests.ts';
 
@@ -9,6 +16,8 @@ const gateway = shippedManifest('gateway', 'Deployment');
 const egressGateway = shippedManifest('gateway', 'EgressGateway');
 const pod = deployment.spec.template.spec;
 const server = onlyOne(pod.containers, 'container');
+/** a process of Node's beside its heap: code, stacks, OpenSSL */
+const nodeItselfMiB = 64;
 const name = sdsNameOf(egressGateway.metadata.name);
 
 test('are named as the controller and Envoy look for them, on the one port', () => {
@@ -44,6 +53,15 @@ test('are as confined as the gateway, without a token', () => {
   expect(server.securityContext).toEqual(sidecar.securityContext);
   expect([pod.automountServiceAccountToken, pod.enableServiceLinks]).toEqual([false, false]);
   expect(server.image).toBe(sidecar.image);
+});
+
+test('have room beside their heap for all that clients may begin and not end', () => {
+  const mebibytes = (pattern: RegExp, text = '') => Number(pattern.exec(text)?.[1]);
+  const heap = mebibytes(/^--max-old-space-size=(\d+)$/, server.env?.[0]?.value);
+  const limit = mebibytes(/^(\d+)Mi$/, server.resources.limits.memory);
+  const shared = unfinishedConnections * maxUnfinishedBytes(defaultSdsSettings);
+  const unfinished = (shared + maxTcpConnections * unfinishedBytesOfEach) / 1024 / 1024;
+  expect(limit).toBeGreaterThan(heap + unfinished + nodeItselfMiB);
 });
 
 test('are two, of which one may be away, each reached by the pods of the gateway alone', () => {
